@@ -12,9 +12,7 @@ const manyObjects: readonly string[] = ["sims", "gateway", "sandbox", "demo"];
 /** Runs the command line of this process to its end and exits. */
 export async function start(): Promise<void> {
   const [, , command] = process.argv;
-  // Others call it once their modules are loaded, a third faster; the usage of a large fleet needs the memory more.
-  if (command === "worker" || process.argv.includes("--usage")) keepHeapSmall();
-  else if (command !== undefined && !manyObjects.includes(command)) keepNewSpaceSmall();
+  limitHeap(command);
   cacheCompiledCode(process.env);
   const { runCommandLine } = await import("#command-line.ts");
   const interrupt = new AbortController();
@@ -54,6 +52,12 @@ export async function start(): Promise<void> {
   // Only a process that the signal has ended makes a shell stop its loop.
   process.removeAllListeners(endedBy);
   process.kill(process.pid, endedBy);
+}
+
+function limitHeap(command: string | undefined): void {
+  // Others call it once their modules are loaded, a third faster; the usage of a large fleet needs the memory more.
+  if (command === "worker" || process.argv.includes("--usage")) keepHeapSmall();
+  else if (command !== undefined && !manyObjects.includes(command)) keepNewSpaceSmall();
 }
 
 /** Resolves once written output has left the process. */

@@ -18,19 +18,29 @@ export class Keys {
   }
 
   /** String: version of what is stored (kernel.ts). */
-  readonly dataVersion = (): string => `${this.prefix}:data-version`;
+  dataVersion(): string {
+    return `${this.prefix}:data-version`;
+  }
 
   /** Hash: state of one platform quota. */
-  readonly bucket = (bucket: string): string => `${this.prefix}:bucket:${bucket}`;
+  bucket(bucket: string): string {
+    return `${this.prefix}:bucket:${bucket}`;
+  }
 
   /** Hash: permits in flight, id to grant. */
-  readonly permits = (bucket: string): string => `${this.prefix}:bucket:${bucket}:permits`;
+  permits(bucket: string): string {
+    return `${this.prefix}:bucket:${bucket}:permits`;
+  }
 
   /** Hash: waiting processes to their number of callers and start of waiting. */
-  readonly waiters = (bucket: string): string => `${this.prefix}:bucket:${bucket}:waiters`;
+  waiters(bucket: string): string {
+    return `${this.prefix}:bucket:${bucket}:waiters`;
+  }
 
   /** List: windows that ended, the newest first (bucket-state.lua). */
-  readonly windows = (bucket: string): string => `${this.prefix}:bucket:${bucket}:windows`;
+  windows(bucket: string): string {
+    return `${this.prefix}:bucket:${bucket}:windows`;
+  }
 
   /** String: the ways in which the platform at an address may round its seconds (refresh-instant.lua). */
   rounding(address: string): string {
@@ -38,104 +48,167 @@ export class Keys {
   }
 
   /** Set: the names of all buckets. */
-  readonly buckets = (): string => `${this.prefix}:buckets`;
+  buckets(): string {
+    return `${this.prefix}:buckets`;
+  }
 
   /** Hash: profile to the owner of the quotas that it spends, as last known. */
-  readonly quotaOwners = (): string => `${this.prefix}:quota-owners`;
+  quotaOwners(): string {
+    return `${this.prefix}:quota-owners`;
+  }
 
   /** String: signs the pairs that gateways issue. */
-  readonly gatewayKey = (): string => `${this.prefix}:gateway-key`;
+  gatewayKey(): string {
+    return `${this.prefix}:gateway-key`;
+  }
 
   /** String: the pace of one run that asked for a rate of its own. */
-  readonly pace = (id: string): string => `${this.prefix}:pace:${id}`;
+  pace(id: string): string {
+    return `${this.prefix}:pace:${id}`;
+  }
 
   /** Sorted set: run ids by creation time. */
-  readonly runs = (): string => `${this.prefix}:runs`;
+  runs(): string {
+    return `${this.prefix}:runs`;
+  }
 
   /** Hash: one run's head and tally. */
-  readonly run = (runId: string): string => `${this.prefix}:run:${runId}`;
+  run(runId: string): string {
+    return `${this.prefix}:run:${runId}`;
+  }
 
   /** Hash with expiry: segment number to packed input rows of a run that is being submitted. */
-  readonly runDraft = (draftId: string): string => `${this.prefix}:draft:${draftId}`;
+  runDraft(draftId: string): string {
+    return `${this.prefix}:draft:${draftId}`;
+  }
 
   /** Hash with expiry: planned runs and uploads in progress, to their expiry, bytes and owner. */
-  readonly plans = (): string => `${this.prefix}:plans`;
+  plans(): string {
+    return `${this.prefix}:plans`;
+  }
 
   /** Hash: segment number to packed input rows. */
-  readonly runInput = (runId: string): string => `${this.prefix}:run:${runId}:input`;
+  runInput(runId: string): string {
+    return `${this.prefix}:run:${runId}:input`;
+  }
 
   /** Hash with expiry: leases of the workers on a run to their expiry. */
-  readonly runLeases = (runId: string): string => `${this.prefix}:run:${runId}:hands`;
+  runLeases(runId: string): string {
+    return `${this.prefix}:run:${runId}:hands`;
+  }
 
   /** Set: the runs that have started; those that are over go with the next start (start-run.lua). */
-  readonly runsStarted = (): string => `${this.prefix}:runs:started`;
+  runsStarted(): string {
+    return `${this.prefix}:runs:started`;
+  }
 
   /** Set: later runs that have yet to supersede rows of this one, which makes no call until then. */
-  readonly runYields = (runId: string): string => `${this.prefix}:run:${runId}:yields`;
+  runYields(runId: string): string {
+    return `${this.prefix}:run:${runId}:yields`;
+  }
 
   /** Hash: segment number to packed outcomes, once the segment is finished. */
-  readonly runFinished = (runId: string): string => `${this.prefix}:run:${runId}:finished`;
+  runFinished(runId: string): string {
+    return `${this.prefix}:run:${runId}:finished`;
+  }
 
   /** Hash: row to its settled outcome, for a segment in progress. */
-  readonly segmentOutcomes = (runId: string, segment: number): string =>
-    `${this.prefix}:run:${runId}:segment:${segment}`;
+  segmentOutcomes(runId: string, segment: number): string {
+    return `${this.prefix}:run:${runId}:segment:${segment}`;
+  }
 
   /** Hash: row to its attempts so far, for a segment in progress. */
-  readonly segmentTries = (runId: string, segment: number): string =>
-    `${this.prefix}:run:${runId}:segment:${segment}:tries`;
+  segmentTries(runId: string, segment: number): string {
+    return `${this.prefix}:run:${runId}:segment:${segment}:tries`;
+  }
 
   /** Hash: SIM to its stored record. */
-  readonly sims = (profile: string): string => `${this.prefix}:sims:${profile}`;
+  sims(profile: string): string {
+    return `${this.prefix}:sims:${profile}`;
+  }
 
   /** Hash: number of known and gone SIMs, the next ordinal, and the fields stored by the last complete sync. */
-  readonly simsHead = (profile: string): string => `${this.prefix}:sims:${profile}:head`;
+  simsHead(profile: string): string {
+    return `${this.prefix}:sims:${profile}:head`;
+  }
 
   /** String: SIM keys of one chunk in ordinal order. Without a chunk, the common prefix. */
-  readonly simsKeyOrder = (profile: string, chunk?: number): string =>
-    `${this.prefix}:sims:${profile}:roll:${chunk ?? ""}`;
+  simsKeyOrder(profile: string, chunk?: number): string {
+    return `${this.prefix}:sims:${profile}:roll:${chunk ?? ""}`;
+  }
 
   /** Hash: value of an indexed field to the number of its bitmap (index.lua). */
-  readonly simsIndex = (profile: string): string => `${this.prefix}:sims:${profile}:index`;
+  simsIndex(profile: string): string {
+    return `${this.prefix}:sims:${profile}:index`;
+  }
 
   /** Prefix of bitmaps of ordinals: one for each number in the index, `listed` and `gone`. */
-  readonly simsBitmaps = (profile: string): string => `${this.prefix}:sims:${profile}:bits:`;
+  simsBitmaps(profile: string): string {
+    return `${this.prefix}:sims:${profile}:bits:`;
+  }
 
   /** Bitmap: ordinals of the SIMs that the current sync has seen. */
-  readonly simsSeen = (profile: string): string => `${this.prefix}:sims:${profile}:seen`;
+  simsSeen(profile: string): string {
+    return `${this.prefix}:sims:${profile}:seen`;
+  }
 
   /** Hash: SIM to the run that is currently changing its class, and the class. */
-  readonly simsClaims = (profile: string): string => `${this.prefix}:sims:${profile}:claims`;
+  simsClaims(profile: string): string {
+    return `${this.prefix}:sims:${profile}:claims`;
+  }
 
   /** Hash: the current or last sync. */
-  readonly sync = (profile: string): string => `${this.prefix}:sims:${profile}:sync`;
+  sync(profile: string): string {
+    return `${this.prefix}:sims:${profile}:sync`;
+  }
 
   /** Stream: the events of all profiles. */
-  readonly events = (): string => `${this.prefix}:events`;
+  events(): string {
+    return `${this.prefix}:events`;
+  }
 
   /** String, expires after a month: the event with this mark was emitted. */
-  readonly emittedOnce = (mark: string): string => `${this.prefix}:events:told:${mark}`;
+  emittedOnce(mark: string): string {
+    return `${this.prefix}:events:told:${mark}`;
+  }
 
   /** Hash: consumer of the event stream to the id of its last handled event. */
-  readonly feedPlaces = (): string => `${this.prefix}:events:places`;
+  feedPlaces(): string {
+    return `${this.prefix}:events:places`;
+  }
 
   /** String, expires after a few seconds: lease of the process that reads for this consumer. */
-  readonly feedLease = (consumer: string): string => `${this.prefix}:events:lease:${consumer}`;
+  feedLease(consumer: string): string {
+    return `${this.prefix}:events:lease:${consumer}`;
+  }
 
   /** Never exists: to try whether Redis accepts writes. */
-  readonly probe = (): string => `${this.prefix}:probe`;
+  probe(): string {
+    return `${this.prefix}:probe`;
+  }
 
   /** Sorted set: counts of the fleet, by time. */
-  readonly fleetHistory = (profile: string): string => `${this.prefix}:sims:${profile}:history`;
+  fleetHistory(profile: string): string {
+    return `${this.prefix}:sims:${profile}:history`;
+  }
 
   /** Hash, expires after a day: processes that have started a piece of work and not ended it, to the time of their start. */
-  readonly workMarks = (work: string): string => `${this.prefix}:work:${work}`;
+  workMarks(work: string): string {
+    return `${this.prefix}:work:${work}`;
+  }
 
   /** Sorted set, expires after a few seconds: live workers of a queue, by the expiry of their entry. */
-  readonly liveWorkers = (queue: string): string => `${this.prefix}:workers:${queue}`;
+  liveWorkers(queue: string): string {
+    return `${this.prefix}:workers:${queue}`;
+  }
 
   /** Set: names of all queues that were ever opened. */
-  readonly queueNames = (): string => `${this.prefix}:queues`;
+  queueNames(): string {
+    return `${this.prefix}:queues`;
+  }
 
   /** Prefix of BullMQ's own keys. */
-  readonly queues = (): string => `${this.prefix}:queue`;
+  queues(): string {
+    return `${this.prefix}:queue`;
+  }
 }
