@@ -1,18 +1,15 @@
 /** Gives the command line a process: its arguments, streams, signals and exit code. */
 import { cacheCompiledCode } from "#core/compile-cache.ts";
-import { keepHeapSmall, keepNewSpaceSmall } from "#core/heap-room.ts";
+import { limitHeap } from "#core/heap-room.ts";
 import { standardOutput } from "#cli/standard-output.ts";
 
 /** Commands that run until they are stopped: Ctrl-C is their normal end, a closed terminal is not. */
 const servers: readonly unknown[] = ["worker", "gateway"];
 
-/** Commands that are faster with room for new objects: they read a fleet, or serve many requests. */
-const manyObjects: readonly string[] = ["sims", "gateway", "sandbox", "demo"];
-
 /** Runs the command line of this process to its end and exits. */
 export async function start(): Promise<void> {
   const [, , command] = process.argv;
-  limitHeap(command);
+  limitHeap(process.argv.slice(2));
   cacheCompiledCode(process.env);
   const { runCommandLine } = await import("#command-line.ts");
   const interrupt = new AbortController();
@@ -52,12 +49,6 @@ export async function start(): Promise<void> {
   // Only a process that the signal has ended makes a shell stop its loop.
   process.removeAllListeners(endedBy);
   process.kill(process.pid, endedBy);
-}
-
-function limitHeap(command: string | undefined): void {
-  // Others call it once their modules are loaded, a third faster; the usage of a large fleet needs the memory more.
-  if (command === "worker" || process.argv.includes("--usage")) keepHeapSmall();
-  else if (command !== undefined && !manyObjects.includes(command)) keepNewSpaceSmall();
 }
 
 /** Resolves once written output has left the process. */

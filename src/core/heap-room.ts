@@ -12,6 +12,8 @@ const growthPercent = 60;
 /** The space for new objects in a process that plans or works on a run; rows and calls leave much garbage. */
 const newSpaceBytes = 16 * 1_024 * 1_024;
 const checkEveryMs = 50;
+/** Commands that are faster with room for new objects: they read a fleet, or serve many requests. */
+const manyObjects: readonly string[] = ["sims", "gateway", "sandbox", "demo"];
 
 let isGrowing = false;
 
@@ -21,8 +23,14 @@ export function keepHeapSmall(): void {
   keepNewSpaceSmall();
 }
 
-/** From now on the space for new objects keeps its current size: to load its modules, a command would take 16 MB more. */
-export function keepNewSpaceSmall(): void {
+/** Call it with the arguments of the process before its modules are loaded, for which V8 would take 16 MB more. */
+export function limitHeap([command = "", ...options]: readonly string[]): void {
+  // Others keep the heap small once their modules are loaded, a third faster; the usage of a large fleet needs the memory more.
+  if (command === "worker" || options.includes("--usage")) keepHeapSmall();
+  else if (!manyObjects.includes(command)) keepNewSpaceSmall();
+}
+
+function keepNewSpaceSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 
