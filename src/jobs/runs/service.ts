@@ -297,13 +297,7 @@ export class RunService {
       async (span) => {
         const traceParent = tracing()?.parent();
         const maxFailures = failureLimit(options, calls);
-        await commit({
-          ...head,
-          createdAtMs: clock.wallMs(),
-          submittedBy: by,
-          ...(traceParent === undefined ? {} : { traceParent }),
-          ...(maxFailures === undefined ? {} : { maxFailures }),
-        });
+        await commit({ ...head, createdAtMs: clock.wallMs(), submittedBy: by, traceParent, maxFailures });
         span?.set({ "simfleet.run.id": runId, "messaging.batch.message_count": segments.length });
         if (state === "running") await queues.enqueue(await ledger.run(runId));
         // Its rows ask for the values that their SIMs have, and no work on it would say so.

@@ -1,6 +1,6 @@
 /** The head of a run in the ledger: its origin, options and progress. Stored as a flat hash, read as one value. */
 import { SimfleetError } from "#core/errors.ts";
-import { type Problem, problemIn } from "#engine/problem.ts";
+import { problemIn } from "#engine/problem.ts";
 import { type RunOptions, type RunState, type Tally, type Outcome, outcomes } from "#fleet/run.ts";
 import type { Changed } from "../contract.ts";
 import type { WaveCheck } from "../waves.ts";
@@ -26,113 +26,135 @@ export interface Wave {
   readonly judged: number;
 }
 
+/** Reads a field of the hash. */
+type Reader<T> = (stored: string) => T;
+type Readers = Readonly<Record<string, Reader<unknown>>>;
+type Values<R extends Readers> = { readonly [F in keyof R]: ReturnType<R[F]> };
+type OptionalValues<R extends Readers> = { readonly [F in keyof R]?: ReturnType<R[F]> | undefined };
+
+const asText = (stored: string): string => stored;
+const asNumber = (stored: string): number => Number(stored);
+const asJson = <T>(): Reader<T> => JSON.parse as Reader<T>;
+
 /** Properties that are fixed when a run is submitted. */
-export interface RunHead {
-  readonly runId: string;
-  readonly name: string;
-  readonly profile: string;
-  /** ID of the profile's operator, if it was known. */
-  readonly operator?: string | undefined;
+const fixed = {
+  name: asText,
+  profile: asText,
   /** `<profile>.<group>`: names the queue that carries the run's jobs, and to the limiter the quota that its calls use. */
-  readonly bucket: string;
-  readonly options: RunOptions;
+  bucket: asText,
+  options: asJson<RunOptions>(),
   /** Operations of its rows, as described at submission; several for an undo whose rows need different calls. */
-  readonly operations: readonly [SimOperation, ...SimOperation[]];
+  operations: asJson<readonly [SimOperation, ...SimOperation[]]>(),
   /** Header cells of the input, unchanged. */
-  readonly header: readonly string[];
+  header: asJson<readonly string[]>(),
   /** Name of the input file, without its folder. */
-  readonly source: string;
+  source: asText,
   /** SHA-256 of the input, hex. */
-  readonly sha256: string;
+  sha256: asText,
   /** Number of rows, and of those that the intake rejected. */
-  readonly total: number;
-  readonly rejectedAtIntake: number;
+  total: asNumber,
+  rejectedAtIntake: asNumber,
   /** Rows settled at submission without a call, because they would change nothing. */
-  readonly skippedAtIntake: number;
-  readonly segments: readonly SegmentSpan[];
+  skippedAtIntake: asNumber,
+  segments: (stored: string): readonly SegmentSpan[] =>
+    (JSON.parse(stored) as [number, number][]).map(([firstRow, callable]) => ({ firstRow, callable })),
+  /** Waves, in their order; most runs have none. */
+  waves: asJson<readonly Wave[]>(),
+  createdAtMs: asNumber,
+};
+
+const fixedIfKnown = {
+  /** ID of the profile's operator. */
+  operator: asText,
   /** Most frequent changes. Absent: none. */
-  readonly changes?: Changed["changes"];
-  /** Waves, in their order. Default none. */
-  readonly waves: readonly Wave[];
+  changes: asJson<Changed["changes"]>(),
   /** The run is aborted after more failures than this. */
-  readonly maxFailures?: number;
+  maxFailures: asNumber,
   /** The run whose unsuccessful rows this run retries. */
-  readonly retryOf?: string;
+  retryOf: asText,
   /** The run whose changes this run undoes. */
-  readonly undoOf?: string;
+  undoOf: asText,
   /** Older runs that share no field of a SIM with it, as its plan has found; kept until it starts. */
-  readonly disjoint?: readonly string[];
-  /** Who submitted it: `cli:anna`, `schedule:nightly`; absent if not known. */
-  readonly submittedBy?: string;
+  disjoint: (stored: string): readonly string[] => stored.split(" "),
+  /** Who submitted it: `cli:anna`, `schedule:nightly`. */
+  submittedBy: asText,
   /** The span of its submission as a W3C `traceparent`, which the spans of its segments continue. */
-  readonly traceParent?: string;
-  readonly createdAtMs: number;
-}
+  traceParent: asText,
+};
+
+const progress = {
+  state: asText as Reader<RunState>,
+  calls: asNumber,
+  throttled: asNumber,
+  /** Index of the wave whose rows are processed, or that was processed last. */
+  wave: asNumber,
+};
+
+const progressIfKnown = {
+  /** The wave has ended; it is checked at this instant of Redis's clock. */
+  soakUntilMs: asNumber,
+  startedAtMs: asNumber,
+  /** When a user last resumed it: it went to the end of its queue then. */
+  resumedAtMs: asNumber,
+  finishedAtMs: asNumber,
+  /** When its rows were removed, to make room (retention.rowDays); the counts stay. */
+  rowsRemovedAtMs: asNumber,
+  /** The file that its results were written to before. */
+  archive: asText,
+  /** Why it was aborted, cancelled or paused. */
+  reason: asText,
+  /** Plan as JSON (plan.ts), kept until the run is started. */
+  plan: asText,
+};
+
+export type RunHead = { readonly runId: string } & Values<typeof fixed> & OptionalValues<typeof fixedIfKnown>;
 
 /** A run with its current state and progress. */
-export interface RunRecord extends RunHead {
-  readonly state: RunState;
-  readonly tally: Tally;
-  readonly calls: number;
-  readonly throttled: number;
-  /** Index of the wave whose rows are processed, or that was processed last. */
-  readonly wave: number;
-  /** The wave has ended; it is checked at this instant of Redis's clock. */
-  readonly soakUntilMs: number | undefined;
-  /** Results of the gate by the index of the wave; null: none. */
-  readonly checks: readonly (WaveCheck | null)[];
-  /** The run was aborted or cancelled while calls were in flight that have not all ended: rows may still get an outcome. */
-  readonly isEnding: boolean;
-  readonly startedAtMs: number | undefined;
-  /** When a user last resumed it: it went to the end of its queue then. */
-  readonly resumedAtMs: number | undefined;
-  readonly finishedAtMs: number | undefined;
-  /** When its rows were removed, to make room (retention.rowDays); the counts stay. */
-  readonly rowsRemovedAtMs: number | undefined;
-  /** The file that its results were written to before. */
-  readonly archive: string | undefined;
-  /** Why it was aborted, cancelled or paused, if a reason is known. */
-  readonly reason: string | undefined;
-  /** The run is over, and rows that were sent without a response have got their outcomes (sent-rows.ts). */
-  readonly areSentSettled: boolean;
-  /** The runs that took rows of this one, which no other run may take. */
-  readonly taken: TakenRows;
-  /** Work on it is in progress: calls of it may be in flight. */
-  readonly isHeld: boolean;
-  /** Runs that started before it, whose pending rows it has yet to supersede (overlap.ts). */
-  readonly supersedes: readonly string[];
-  /** The runs that superseded rows of this one, and how many. */
-  readonly supersededBy: readonly { readonly runId: string; readonly rows: number }[];
-  /** Why its calls currently get no usable response. */
-  readonly problem: Problem | undefined;
-  /** Plan as JSON (plan.ts), kept until the run is started. */
-  readonly plan: string | undefined;
+export type RunRecord = RunHead &
+  Values<typeof progress> &
+  OptionalValues<typeof progressIfKnown> &
+  ReturnType<typeof derived>;
+
+/** Properties that take several fields, or the leases. @param hands number of leases on the run, as read-run.lua counts them */
+function derived(hash: Readonly<Record<string, string>>, state: RunState, hands: number) {
+  const isEnding = isCutShort(state) && hands > 0;
+  return {
+    tally: decodeTally({ isCut: isCutShort(state) && !isEnding }, (field) => Number(hash[field] ?? 0)),
+    /** The run was aborted or cancelled while calls were in flight that have not all ended: rows may still get an outcome. */
+    isEnding,
+    /** Work on it is in progress: calls of it may be in flight. */
+    isHeld: hands > 0,
+    /** Results of the gate by the index of the wave; null: none. */
+    checks: (JSON.parse(hash.waves ?? "[]") as Wave[]).map(
+      (_, wave) => JSON.parse(hash[`check.${wave}`] ?? "null") as WaveCheck | null,
+    ),
+    /** The run is over, and rows that were sent without a response have got their outcomes (sent-rows.ts). */
+    areSentSettled: hash.areSentSettled !== undefined,
+    /** The runs that took rows of this one, which no other run may take. */
+    taken: takenIn(hash),
+    /** Runs that started before it, whose pending rows it has yet to supersede (overlap.ts). */
+    supersedes: hash.supersedes?.split(" ") ?? [],
+    /** The runs that superseded rows of this one, and how many. */
+    supersededBy: Object.entries(hash).flatMap(([field, rows]) =>
+      field.startsWith(supersededPrefix) ? [{ runId: field.slice(supersededPrefix.length), rows: Number(rows) }] : [],
+    ),
+    /** Why its calls currently get no usable response. */
+    problem: problemIn(hash),
+  };
 }
 
 export function encodeHead(head: RunHead): Record<string, string | number> {
-  const { waves, options } = head;
-  return {
-    name: head.name,
-    profile: head.profile,
-    bucket: head.bucket,
-    options: JSON.stringify(head.options),
-    operations: JSON.stringify(head.operations),
-    header: JSON.stringify(head.header),
-    source: head.source,
-    sha256: head.sha256,
-    total: head.total,
-    rejectedAtIntake: head.rejectedAtIntake,
-    skippedAtIntake: head.skippedAtIntake,
-    segments: JSON.stringify(head.segments.map(({ firstRow, callable }) => [firstRow, callable])),
-    changes: JSON.stringify(head.changes ?? []),
-    waves: JSON.stringify(waves),
+  const { waves, options, segments, disjoint } = head;
+  const known = Object.keys({ ...fixed, ...fixedIfKnown }) as (keyof RunHead)[];
+  const fields = {
+    ...Object.fromEntries(known.map((name) => [name, head[name]])),
+    segments: segments.map(({ firstRow, callable }) => [firstRow, callable]),
+    disjoint: disjoint?.join(" "),
     wave: 0,
     waveEnd: waves[0]?.end ?? 0,
     waveLeft: waves[0]?.calls ?? 0,
     soakMs: options.waves?.soakMs ?? 0,
-    ...(options.waves?.gate === undefined ? {} : { hasGate: 1 }),
-    createdAtMs: head.createdAtMs,
-    ...(head.operator === undefined ? {} : { operator: head.operator }),
+    hasGate: options.waves?.gate === undefined ? undefined : 1,
     done: 0,
     skipped: head.skippedAtIntake,
     rejected: head.rejectedAtIntake,
@@ -141,13 +163,12 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
     failures: 0,
     calls: 0,
     throttled: 0,
-    ...(head.maxFailures === undefined ? {} : { maxFailures: head.maxFailures }),
-    ...(head.retryOf === undefined ? {} : { retryOf: head.retryOf }),
-    ...(head.undoOf === undefined ? {} : { undoOf: head.undoOf }),
-    ...(head.disjoint === undefined ? {} : { disjoint: head.disjoint.join(" ") }),
-    ...(head.submittedBy === undefined ? {} : { submittedBy: head.submittedBy }),
-    ...(head.traceParent === undefined ? {} : { traceParent: head.traceParent }),
   };
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : (value as string | number)]),
+  );
 }
 
 /** The fields of a new run that say whether it has started. A run without any call is completed as soon as it starts. */
@@ -158,66 +179,15 @@ export function startOf({ createdAtMs }: RunHead, state: RunState): Record<strin
 
 /** Prefix of the fields that count the rows that another run superseded (settle.lua). */
 const supersededPrefix = "superseded.";
+const readers: Readers = { ...fixed, ...fixedIfKnown, ...progress, ...progressIfKnown };
 
 /** @param hands number of leases on the run, as read-run.lua counts them */
 export function decodeRecord(runId: string, hash: Readonly<Record<string, string>>, hands: number): RunRecord {
-  const text = (field: string): string => hash[field] ?? "";
-  const number = (field: string): number => Number(hash[field] ?? 0);
-  const instant = (field: string): number | undefined => (hash[field] ? Number(hash[field]) : undefined);
-  const state = text("state") as RunState;
-  const isEnding = isCutShort(state) && hands > 0;
-  const waves = JSON.parse(hash.waves ?? "[]") as Wave[];
-  return {
-    runId,
-    name: text("name"),
-    profile: text("profile"),
-    operator: hash.operator,
-    bucket: text("bucket"),
-    options: JSON.parse(hash.options ?? "{}") as RunOptions,
-    operations: JSON.parse(hash.operations ?? "[]") as RunHead["operations"],
-    header: JSON.parse(hash.header ?? "[]") as string[],
-    source: text("source"),
-    sha256: text("sha256"),
-    total: number("total"),
-    rejectedAtIntake: number("rejectedAtIntake"),
-    skippedAtIntake: number("skippedAtIntake"),
-    segments: (JSON.parse(hash.segments ?? "[]") as [number, number][]).map(([firstRow, callable]) => ({
-      firstRow,
-      callable,
-    })),
-    changes: JSON.parse(hash.changes ?? "[]") as Changed["changes"],
-    waves,
-    ...(hash.maxFailures === undefined ? {} : { maxFailures: number("maxFailures") }),
-    ...(hash.retryOf === undefined ? {} : { retryOf: hash.retryOf }),
-    ...(hash.undoOf === undefined ? {} : { undoOf: hash.undoOf }),
-    ...(hash.disjoint === undefined ? {} : { disjoint: hash.disjoint.split(" ") }),
-    ...(hash.submittedBy === undefined ? {} : { submittedBy: hash.submittedBy }),
-    ...(hash.traceParent === undefined ? {} : { traceParent: hash.traceParent }),
-    createdAtMs: number("createdAtMs"),
-    state,
-    tally: decodeTally({ isCut: isCutShort(state) && !isEnding }, number),
-    isEnding,
-    calls: number("calls"),
-    throttled: number("throttled"),
-    wave: number("wave"),
-    soakUntilMs: instant("soakUntilMs"),
-    checks: waves.map((_, wave) => JSON.parse(hash[`check.${wave}`] ?? "null") as WaveCheck | null),
-    startedAtMs: instant("startedAtMs"),
-    resumedAtMs: instant("resumedAtMs"),
-    finishedAtMs: isEnding ? undefined : instant("finishedAtMs"),
-    rowsRemovedAtMs: instant("rowsRemovedAtMs"),
-    archive: hash.archive,
-    reason: hash.reason || undefined,
-    areSentSettled: hash.areSentSettled !== undefined,
-    taken: takenIn(hash),
-    isHeld: hands > 0,
-    supersedes: hash.supersedes?.split(" ") ?? [],
-    supersededBy: Object.entries(hash).flatMap(([field, rows]) =>
-      field.startsWith(supersededPrefix) ? [{ runId: field.slice(supersededPrefix.length), rows: Number(rows) }] : [],
-    ),
-    problem: problemIn(hash),
-    plan: hash.plan,
-  };
+  const stored = Object.fromEntries(
+    Object.entries(readers).map(([name, read]) => [name, hash[name] === undefined ? undefined : read(hash[name])]),
+  ) as Omit<RunHead, "runId"> & Values<typeof progress> & OptionalValues<typeof progressIfKnown>;
+  const more = derived(hash, stored.state, hands);
+  return { runId, ...stored, ...more, finishedAtMs: more.isEnding ? undefined : stored.finishedAtMs };
 }
 
 /** The fields of the hash that a run's state and tally are read from. */
