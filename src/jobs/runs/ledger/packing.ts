@@ -1,6 +1,6 @@
 /**
  * The storage format of rows and outcomes in Redis: JSON arrays, deflated by segment. It takes about a tenth of the memory
- * of a hash per row. The format depends on the order of the fields; append new fields at the end.
+ * of a hash per row.
  */
 import { promisify } from "node:util";
 import { deflateRaw, inflateRawSync } from "node:zlib";
@@ -84,6 +84,9 @@ function unpackValues(packed: PackedValues): FieldValues {
   return typeof packed === "string" ? [packed] : packed;
 }
 
+/** What few rows have. */
+const rareFields = ["duplicateOf", "problem", "skipped", "onlyIf", "operation", "planned", "met"] as const;
+
 type RowTuple = [
   line: number,
   key: string,
@@ -91,19 +94,8 @@ type RowTuple = [
   cells: readonly string[],
   weight?: number,
   before?: PackedValues,
-  duplicateOf?: number,
-  code?: string,
-  message?: string,
-  onlyIf?: readonly FieldChange[],
-  operation?: number,
-  planned?: string,
-  column?: string,
-  met?: boolean,
+  rare?: Pick<StoredRow, (typeof rareFields)[number]>,
 ];
-
-/** Mark in the place of a problem's code: the row is skipped. */
-const skippedMark = "=";
-const noMark = "";
 
 /** The operation of a row, of those of its run. */
 export function operationOf(
@@ -120,15 +112,11 @@ export function isCallable(row: StoredRow): boolean {
 
 export function packRows(rows: readonly StoredRow[]): Promise<Buffer> {
   const tuples = rows.map((row): RowTuple => {
-    const { line, key, cells, weight, before, duplicateOf, problem, skipped } = row;
-    const inputs = row.inputs.length === 1 ? (row.inputs[0] ?? "") : row.inputs;
-    const tuple: RowTuple = [line, key, inputs, cells];
-    const rest = [weight, packValues(before), duplicateOf ?? -1] as const;
-    const end = endOf(row);
-    if (skipped !== undefined) tuple.push(...rest, skippedMark, skipped, ...end);
-    else if (problem !== undefined) tuple.push(...rest, problem.code, problem.message, ...end);
-    else if (end.length > 0) tuple.push(...rest, noMark, "", ...end);
-    else if (duplicateOf !== undefined) tuple.push(...rest);
+    const { line, key, inputs, cells, weight, before } = row;
+    const tuple: RowTuple = [line, key, inputs.length === 1 ? (inputs[0] ?? "") : inputs, cells];
+    const rare = rareFields.filter((field) => row[field] !== undefined);
+    if (rare.length > 0)
+      tuple.push(weight, packValues(before), Object.fromEntries(rare.map((field) => [field, row[field]])));
     else if (before !== undefined) tuple.push(weight, packValues(before));
     else if (weight !== 1) tuple.push(weight);
     return tuple;
@@ -136,45 +124,13 @@ export function packRows(rows: readonly StoredRow[]): Promise<Buffer> {
   return deflated(JSON.stringify(tuples));
 }
 
-/** The last fields of a row's tuple, as far as it has them. */
-function endOf({ onlyIf = [], operation = 0, planned, problem, met }: StoredRow) {
-  const column = problem?.column ?? "";
-  if (met !== undefined) return [onlyIf, operation, planned ?? "", column, met] as const;
-  if (column !== "") return [onlyIf, operation, planned ?? "", column] as const;
-  if (planned !== undefined) return [onlyIf, operation, planned] as const;
-  if (operation > 0) return [onlyIf, operation] as const;
-  return onlyIf.length > 0 ? ([onlyIf] as const) : ([] as const);
-}
-
 export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
   const tuples = JSON.parse(inflateRawSync(packed).toString("utf8")) as RowTuple[];
-  return tuples.map((tuple, i) => {
-    const [line, key, inputs, cells, weight, packedBefore = "", duplicateOf, code, message, ...end] = tuple;
-    const [onlyIf = [], operation = 0, planned = "", column = "", met] = end;
+  return tuples.map(([line, key, packedInputs, cells, weight = 1, packedBefore = "", rare], i) => {
+    const inputs = typeof packedInputs === "string" ? [packedInputs] : packedInputs;
     const before = unpackValues(packedBefore);
-    return {
-      index: firstIndex + i,
-      line,
-      key,
-      inputs: typeof inputs === "string" ? [inputs] : inputs,
-      cells,
-      weight: weight ?? 1,
-      ...(before === undefined ? {} : { before }),
-      ...(duplicateOf !== undefined && duplicateOf >= 0 ? { duplicateOf } : {}),
-      ...(onlyIf.length === 0 ? {} : { onlyIf }),
-      ...(operation === 0 ? {} : { operation }),
-      ...(planned === "" ? {} : { planned: planned as NonNullable<StoredRow["planned"]> }),
-      ...(met === undefined ? {} : { met }),
-      ...whyNoCall(code, message ?? "", column),
-    };
+    return { index: firstIndex + i, line, key, inputs, cells, weight, ...(before && { before }), ...rare };
   });
-}
-
-/** Why a row makes no call, if it makes none, from the last fields of its tuple. */
-function whyNoCall(code: string | undefined, message: string, column: string): Pick<StoredRow, "skipped" | "problem"> {
-  if (code === undefined || code === noMark) return {};
-  if (code === skippedMark) return { skipped: message };
-  return { problem: { code: code as RowProblem["code"], message, ...(column === "" ? {} : { column }) } };
 }
 
 /** The indexes of a SIM's rows in packed rows. */
