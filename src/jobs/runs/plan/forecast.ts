@@ -1,8 +1,8 @@
 /**
- * Forecasts when runs make their calls. It plays the queues as they work: the runs of one queue take turns by their order, a
- * segment at a time, in a few places at once; the calls of all queues that share a quota wait in one line, so many of each
- * queue as it has connections; a window gives half of its calls at once and the others evenly, unless the work ends in it (bucket-permits.lua). A run with a rate of its own
- * keeps its places while it waits for a short time, and goes to the end of its queue for a longer one.
+ * Forecasts when runs make their calls. It plays the queues as they work: the runs of one queue come one after the other;
+ * queues that share a quota take turns of so many calls as each has connections; a window gives half of its calls at once and
+ * the others evenly, unless the work ends in it (bucket-permits.lua). A run with a rate of its own leaves what it may not use
+ * to the next ones, unless its segments hold all places of the queue; after a longer wait it gives its places away.
  */
 import { keepAnswers } from "#core/kept.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
@@ -72,18 +72,10 @@ interface Playing {
   forecast: Forecast | undefined;
 }
 
-interface Segment {
-  readonly run: Playing;
+/** Calls that a queue makes before another one does. */
+interface Turn {
+  readonly runs: Playing[];
   left: number;
-  /** Calls of it in line. */
-  inLine: number;
-}
-
-interface Queue {
-  readonly waiting: Segment[];
-  readonly active: Set<Segment>;
-  /** Calls of it in line. */
-  inLine: number;
 }
 
 /**
@@ -120,11 +112,11 @@ export function forecast(
   return play.forecasts();
 }
 
-/** The queues, and the line of their calls. */
+/** The queues, and whose turn it is. */
 class Play {
   readonly #runs: readonly Playing[];
-  readonly #queues = new Map<string, Queue>();
-  readonly #line: { readonly segment: Segment; calls: number }[] = [];
+  /** The first one is served. */
+  readonly #turns: Turn[];
   readonly #slots: number;
   readonly #lanes: number;
 
@@ -136,11 +128,8 @@ class Play {
       const allowed = demand.callsPerMinute === undefined ? Number.POSITIVE_INFINITY : 1;
       return { demand, all, left: all, allowed, startMs: undefined, forecast: undefined };
     });
-    for (const run of this.#runs) {
-      this.#enqueue(run, openSegments(run.demand, slots));
-      if (run.all <= tiny) this.#end(run, 0);
-    }
-    this.#lineUp();
+    for (const run of this.#runs) if (run.all <= tiny) this.#end(run, 0);
+    this.#turns = this.#firstTurns();
   }
 
   get isOver(): boolean {
@@ -166,95 +155,60 @@ class Play {
     }
   }
 
-  /** Makes so many calls at most, those first in line first. @returns how many */
+  /** Makes so many calls at most, evenly over a time. @returns how many */
   serve(budget: number, fromMs: number, lengthMs: number): number {
-    for (const queue of this.#queues.values()) this.#fill(queue);
     let left = Math.max(0, budget);
-    for (let passed = 0; left > tiny && passed < this.#line.length;) {
-      const first = this.#line.shift();
-      if (first === undefined) break;
-      const calls = Math.min(left, first.calls, first.segment.run.allowed);
-      if (calls < tiny) {
-        this.#line.push(first);
-        passed += 1;
-        continue;
-      }
-      passed = 0;
-      left -= calls;
-      first.calls -= calls;
-      if (first.calls > tiny && left <= tiny) this.#line.unshift(first);
-      else if (first.calls > tiny) this.#line.push(first);
-      this.#make(calls, first, fromMs + lengthMs * (1 - left / budget));
+    for (let passed = 0; left > tiny && passed < this.#turns.length;) {
+      const turn = this.#turns[0];
+      if (turn === undefined) break;
+      const most = Math.min(left, turn.left);
+      const made = this.#serveQueue(turn.runs, most, (more) => fromMs + lengthMs * (1 - (left - more) / budget));
+      left -= made;
+      turn.left -= made;
+      passed = made > tiny ? 0 : passed + 1;
+      if (made > most - tiny && turn.left > tiny) continue;
+      turn.left = this.#lanes;
+      this.#turns.push(...this.#turns.splice(0, 1));
     }
     return Math.max(0, budget) - left;
   }
 
-  #make(
-    calls: number,
-    { segment, calls: others }: { readonly segment: Segment; readonly calls: number },
-    atMs: number,
-  ): void {
-    const { run } = segment;
-    const queue = this.#queueOf(run);
-    run.left -= calls;
-    run.allowed -= calls;
-    run.startMs ??= atMs;
-    segment.left -= calls;
-    segment.inLine -= calls;
-    queue.inLine -= calls;
-    if (run.left <= tiny) this.#end(run, atMs);
-    if (others <= tiny && (segment.left <= tiny || givesWay(run))) {
-      queue.active.delete(segment);
-      if (segment.left > tiny) queue.waiting.push(segment);
+  /** @param timeOf the instant after so many calls of them */
+  #serveQueue(runs: Playing[], most: number, timeOf: (made: number) => number): number {
+    let made = 0;
+    let held = 0;
+    for (const run of runs.filter(({ left }) => left > tiny)) {
+      if (made > most - tiny || held >= this.#slots) break;
+      const calls = Math.min(most - made, run.left, run.allowed);
+      if (calls > tiny) {
+        made += calls;
+        run.left -= calls;
+        run.allowed -= calls;
+        run.startMs ??= timeOf(made);
+        if (run.left <= tiny) this.#end(run, timeOf(made));
+      }
+      // A run without a rate has taken all calls, or has ended.
+      if (givesWay(run)) runs.push(...runs.splice(runs.indexOf(run), calls > tiny ? 1 : 0));
+      else if (run.left > tiny && run.allowed < 1) held += openSegments(run, this.#slots);
     }
-    this.#fill(queue);
-  }
-
-  #queueOf({ demand }: Playing): Queue {
-    return this.#queues.get(demand.queue) ?? { waiting: [], active: new Set(), inLine: 0 };
-  }
-
-  #enqueue(run: Playing, segments: readonly number[]): void {
-    const queue = this.#queueOf(run);
-    queue.waiting.push(...segments.filter((calls) => calls > tiny).map((left) => ({ run, left, inLine: 0 })));
-    this.#queues.set(run.demand.queue, queue);
+    return made;
   }
 
   /**
-   * Fills the line as it is now. One queue is being served, and what is left of its turn comes first; that is a whole turn
+   * The turns as they are now. One queue is being served, and what is left of its turn comes first; that is a whole turn
    * if the others have come after it and had none yet.
    */
-  #lineUp(): void {
-    const heads = [...this.#queues.values()].flatMap((queue) => {
-      const run = queue.waiting[0]?.run;
-      return run === undefined ? [] : [{ queue, made: run.demand.made, at: this.#runs.indexOf(run) }];
+  #firstTurns(): Turn[] {
+    const queues = [...Map.groupBy(this.#runs, ({ demand }) => demand.queue).values()];
+    const heads = queues.flatMap((runs) => {
+      const first = runs.find(({ left }) => left > tiny);
+      return first === undefined ? [] : [{ runs, made: first.demand.made, at: this.#runs.indexOf(first) }];
     });
-    const turns = heads.map(({ queue, made, at }) => {
-      const isFirst = heads.every((other) => other.queue === queue || (other.made < 1 && other.at > at));
-      return { queue, over: isFirst ? 0 : made % this.#lanes, isServed: made >= 1 };
+    const turns = heads.map(({ runs, made, at }) => {
+      const isFirst = heads.every((other) => other.runs === runs || (other.made < 1 && other.at > at));
+      return { runs, left: this.#lanes - (isFirst ? 0 : made % this.#lanes), isServed: made >= 1 };
     });
-    turns.sort((a, b) => b.over - a.over || Number(b.isServed) - Number(a.isServed));
-    for (const { queue, over } of turns) this.#fill(queue, this.#lanes - over);
-  }
-
-  /** Takes segments, and puts their calls in line. */
-  #fill(queue: Queue, most = this.#lanes): void {
-    while (queue.active.size < this.#slots) {
-      const at = queue.waiting.findIndex(({ run }) => run.allowed >= 1 || !givesWay(run));
-      const [segment] = at === -1 ? [] : queue.waiting.splice(at, 1);
-      if (segment === undefined) break;
-      queue.active.add(segment);
-    }
-    for (const segment of queue.active) {
-      const wanted = givesWay(segment.run) ? Math.min(1, segment.left) : segment.left;
-      const calls = Math.min(most - queue.inLine, wanted - segment.inLine);
-      if (calls <= tiny) continue;
-      const last = this.#line.at(-1);
-      if (last?.segment === segment) last.calls += calls;
-      else this.#line.push({ segment, calls });
-      segment.inLine += calls;
-      queue.inLine += calls;
-    }
+    return turns.toSorted((a, b) => a.left - b.left || Number(b.isServed) - Number(a.isServed));
   }
 
   #end(run: Playing, atMs: number): void {
@@ -265,21 +219,14 @@ class Play {
   }
 }
 
-/**
- * What is left of each segment. Calls in line go segment by segment; those of a run with a rate of its own come from all the
- * segments in progress.
- */
-function openSegments({ segments, made, callsPerMinute }: Demand, slots: number): number[] {
-  let over = made;
-  const open: number[] = [];
-  const size = callsPerMinute === undefined ? 1 : slots;
-  for (let at = 0; at < segments.length; at += size) {
-    const group = segments.slice(at, at + size);
-    const done = Math.min(1, over / Math.max(tiny, sumOf(group)));
-    over -= done * sumOf(group);
-    open.push(...group.map((calls) => calls * (1 - done)));
+/** How many segments of a run hold a place or wait for one. The calls of a run with a rate come from all that hold one. */
+function openSegments({ demand: { segments }, left }: Playing, slots: number): number {
+  let over = sumOf(segments) - left;
+  for (let at = 0; at < segments.length; at += slots) {
+    over -= sumOf(segments.slice(at, at + slots));
+    if (over < -tiny) return segments.length - at;
   }
-  return open;
+  return 0;
 }
 
 function sumOf(counts: readonly number[]): number {
