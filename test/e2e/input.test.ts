@@ -96,7 +96,7 @@ describe.concurrent("a plan of a file with mistakes", () => {
     const runId = /r-\d{8}-\d{6}-\w+/.exec(applied.stdout)?.[0] ?? "";
     const retry = await harness.run(["runs", "retry", runId, "--yes"]);
     expect(retry).toMatchObject({ code: 2, stdout: "" });
-    expect(retry.stderr).toContain("To retry its rejected rows, add --outcome rejected\n");
+    expect(retry.stderr).toContain("are retried only if the request names their outcome, as --outcome rejected\n");
   });
 });
 

@@ -79,7 +79,7 @@ function otherOutcomes({ tally }: RunRecord, asked: readonly Outcome[]): string 
   );
   if (others.length === 0) return "";
   const counts = others.map((outcome) => `${tally[outcome]} ${outcome}`).join(", ");
-  return `. Other rows (${counts}) are retried only if the request names their outcome`;
+  return `. Other rows (${counts}) are retried only if the request names their outcome, as --outcome ${others[0]}`;
 }
 
 /** @param found takes the outcomes of the rows */

@@ -7,7 +7,7 @@ import type { Client } from "#contract/client.ts";
 import { Context } from "#cli/context.ts";
 import { Output } from "#cli/output.ts";
 import { resultsPathOf, showToEnd, topReasons } from "#jobs/runs/commands/end-of-run.ts";
-import { downloadResults, type RunReport, showRun } from "#jobs/runs/contract.ts";
+import { downloadResults, type RunReport, type RunSummary, showRun, showRunSummary } from "#jobs/runs/contract.ts";
 import { runText, stateName } from "#jobs/runs/commands/run-text.ts";
 import { assertCanWrite } from "#jobs/runs/results/results.ts";
 
@@ -41,13 +41,12 @@ function reportOf(counts: Partial<RunReport["counts"]>, more: Partial<RunReport>
 }
 
 /** A worker whose run has ended. */
-function clientOf(report: RunReport, rows: readonly { outcome: string; reason: string }[] = []): Client {
-  const call = (route: unknown, request?: { query?: { format?: string } }): unknown => {
+function clientOf(report: RunReport, reasons: readonly RunSummary["reasons"][number][] = []): Client {
+  const call = (route: unknown): unknown => {
     if (route === showRun) return Promise.resolve(report);
+    if (route === showRunSummary) return Promise.resolve({ reasons });
     expect(route).toBe(downloadResults);
-    if (request?.query?.format !== "ndjson") return Promise.resolve(pieces(["simId,outcome\n"]));
-    const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
-    return Promise.resolve(pieces([text.slice(0, 7), text.slice(7)]));
+    return Promise.resolve(pieces(["simId,outcome\n"]));
   };
   return { call: call as Client["call"] };
 }
@@ -104,21 +103,17 @@ describe("the last line of a command that follows a run", () => {
 });
 
 describe("the most frequent reasons", () => {
-  test("count rows whose reasons differ by a value only as one", async () => {
-    const rows = [
-      ...["8942310410007115539", "8942310410007115547"].map((sim) => ({
-        outcome: "rejected",
-        reason: `There is no SIM ${sim}.`,
-      })),
-      { outcome: "failed", reason: "No answer within 10 s." },
-      ...Array.from({ length: 3 }, () => ({ outcome: "failed", reason: "Internal error (500)." })),
-      { outcome: "rejected", reason: '"s1 fast!" is not a class' },
-    ];
-    expect(await topReasons(clientOf(reportOf({}), rows), reportOf({ rejected: 3, failed: 4 }))).toEqual([
+  test("are the first three of the summary, without those of cancelled rows", async () => {
+    const reasons = [
       { outcome: "failed", reason: "Internal error (500).", rows: 3 },
+      { outcome: "cancelled", reason: "cancelled by cli:anna", rows: 3 },
       { outcome: "rejected", reason: "There is no SIM ….", rows: 2 },
       { outcome: "failed", reason: "No answer within 10 s.", rows: 1 },
-    ]);
+      { outcome: "unknown", reason: "No answer within 10 s.", rows: 1 },
+    ] as const;
+    const [first, , ...others] = reasons;
+    const found = await topReasons(clientOf(reportOf({}), reasons), reportOf({ rejected: 3, failed: 4 }));
+    expect(found).toEqual([first, ...others.slice(0, 2)]);
   });
 
   test("are not read while a run is in progress, or if every row is done", async () => {

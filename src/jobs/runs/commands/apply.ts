@@ -1,40 +1,25 @@
 /** `simfleet apply FILE`: plans the file, asks, submits the run and shows it until it ends. */
-import { runs } from "../feature.ts";
 import { basename, dirname } from "node:path";
-import { Command, Option } from "@commander-js/extra-typings";
+import { type Command, Option } from "@commander-js/extra-typings";
 import { openTerminal } from "#core/files/open-file.ts";
 import { visibleIn } from "#core/visible-text.ts";
-import { type Changed, type PlanReport, type RunReport, changedText, createPlan, startRun } from "../contract.ts";
+import { type Changed, type PlanReport, changedText, createPlan, startRun } from "../contract.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
-import { addSeeAlso, type Caller, type Context, asCount, withCommon } from "#cli/context.ts";
-import { addWaveOptions, whereOption } from "#cli/values.ts";
-import { confirmation } from "./confirmation.ts";
+import { addSeeAlso, type Context, asCount, withCommon } from "#cli/context.ts";
+import { addWaveOptions } from "#cli/values.ts";
 import { planText, rowsOf } from "./plan.ts";
-import { resultsPathOf, showToEnd } from "./end-of-run.ts";
-import {
-  type OperationOptions,
-  operationOption,
-  operationQuery,
-  setOption,
-  speedClassOption,
-  optionTexts,
-} from "./operation-options.ts";
+import { resultsPathOf, startAsked } from "./end-of-run.ts";
+import { type OperationOptions, operationQuery, optionTexts, planningCommand } from "./operation-options.ts";
 import { counted, grouped } from "#cli/format.ts";
 
 export function applyCommand(context: Context): Command {
-  const command = new Command("apply")
-    .description("Change SIMs from a file or filter: plan, run, and write a result for every row")
-    .argument("[file]", optionTexts.file)
-    .optionsGroup("What to change:")
-    .addOption(whereOption(optionTexts.where))
-    .addOption(operationOption())
-    .addOption(setOption())
-    .addOption(speedClassOption())
-    .option("--from-results", "take a results file as input, whose values may be old")
-    .option("--allow-unlisted", "send speed classes that the platform definition does not list")
+  const command = planningCommand(
+    "apply",
+    "Change SIMs from a file or filter: plan, run, and write a result for every row",
+  )
     .optionsGroup("Safety:")
-    .option("-y, --yes", "skip the confirmation; required without a terminal")
+    .option("-y, --yes", optionTexts.yes)
     .option("--confirm <n>", optionTexts.confirm, asCount)
     .option("--partial", "process the valid rows even if other rows are invalid")
     .option("--skip-unchanged", "skip SIMs that already have the values, however old their record is")
@@ -50,7 +35,7 @@ export function applyCommand(context: Context): Command {
       "-o, --out <file>",
       "write the results to this file (default: next to the input file; of standard input: in the current folder)",
     )
-    .option("--detach", "submit the run, print its ID and return; needs a running worker")
+    .option("--detach", optionTexts.detach)
     .optionsGroup("Waves:");
   addWaveOptions(command);
   addSeeAlso(command, "plan", "runs retry", "runs undo");
@@ -70,19 +55,14 @@ export function applyCommand(context: Context): Command {
       assertAllValid(plan, { partial: options.partial === true });
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       if (options.detach !== true) await app?.kernel.client(app.kernel.config.profile).whoAmI(context.io.interrupt);
-      const confirmed = await confirmation(
-        { ...plan, question: changesQuestion(plan) },
+      return startAsked(caller, context, {
+        about: { ...plan, question: changesQuestion(plan) },
         options,
-        read === undefined ? context.io : { ...context.io, stdin: openTerminal() ?? context.io.stdin },
-      );
-      if (confirmed === undefined) {
-        output.say("Nothing was started.");
-        return 2;
-      }
-      const report = await client.call(startRun, { query: { planId: plan.planId, ...confirmed } });
-      if (options.detach === true) return detached(report, caller);
-      output.say(`Run ${report.runId} started.`);
-      return showToEnd({ caller, context, run: report, resultsPath: pathOf(report.runId) });
+        terminal: read === undefined ? undefined : openTerminal(),
+        start: (confirmed) => client.call(startRun, { query: { planId: plan.planId, ...confirmed } }),
+        startedText: ({ runId }) => `Run ${runId} started.`,
+        resultsPathOf: ({ runId }) => pathOf(runId),
+      });
     });
   }) as unknown as Command;
 }
@@ -95,19 +75,6 @@ export function changesQuestion(plan: Pick<PlanReport, "calls" | "verdicts" | "u
   const question = `${changedText(plan)}. Make ${counted(changes, "change")}?`;
   if (same === 0) return question;
   return `${question} (${same === 1 ? "1 more call changes" : `${grouped(same)} more calls change`} nothing; --skip-unchanged leaves them out)`;
-}
-
-async function detached(report: RunReport, { app, output }: Caller): Promise<number> {
-  output.answer(report, (shown) => shown.runId);
-  if (
-    app !== undefined &&
-    !(await app.service(runs).service.isServed((await app.service(runs).service.record(report.runId)).bucket))
-  ) {
-    output.say(
-      `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${report.runId}`,
-    );
-  }
-  return 0;
 }
 
 /** The options of a run, as the query of its plan. */

@@ -6,15 +6,55 @@ import { basename, extname, join, resolve } from "node:path";
 import type { Client } from "#contract/client.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { visible } from "#core/visible-text.ts";
-import { isRunOver } from "#fleet/run.ts";
-import type { Caller, Context } from "#cli/context.ts";
+import { type Outcome, isRunOver } from "#fleet/run.ts";
+import type { Caller, Context, ProcessIo } from "#cli/context.ts";
 import { grouped, shellWord } from "#cli/format.ts";
-import { downloadResults, type RunReport } from "../contract.ts";
+import { downloadResults, type RunReport, showRunSummary } from "../contract.ts";
+import { runs } from "../feature.ts";
 import { exitCodeOf } from "../report.ts";
 import { writeResults } from "../results/results.ts";
-import { kindOfReason } from "../results/run-summary.ts";
+import { type Confirming, type ConfirmOptions, confirmation } from "./confirmation.ts";
 import { follow } from "./follow-run.ts";
 import { countsText, type Reason, runText } from "./run-text.ts";
+
+/**
+ * Asks, starts a run, and shows it until it ends unless the command is to return at once.
+ * @returns the exit code
+ */
+export async function startAsked(
+  caller: Caller,
+  context: Context,
+  how: {
+    readonly about: Confirming;
+    readonly options: ConfirmOptions & { readonly detach?: true | undefined; readonly out?: string | undefined };
+    /** Where to ask, if standard input has other content. */
+    readonly terminal?: ProcessIo["stdin"] | undefined;
+    readonly start: (confirmed: { confirm?: number }) => Promise<RunReport>;
+    readonly startedText: (run: RunReport) => string;
+    readonly resultsPathOf: (run: RunReport) => string | undefined;
+  },
+): Promise<number> {
+  const { about, options, terminal = context.io.stdin } = how;
+  const { app, output } = caller;
+  const confirmed = await confirmation(about, options, { ...context.io, stdin: terminal });
+  if (confirmed === undefined) {
+    output.say("Nothing was started.");
+    return 2;
+  }
+  const run = await how.start(confirmed);
+  if (options.detach !== true) {
+    output.say(how.startedText(run));
+    return showToEnd({ caller, context, run, resultsPath: options.out ?? how.resultsPathOf(run) });
+  }
+  output.answer(run, (shown) => shown.runId);
+  const service = app?.service(runs).service;
+  if (service !== undefined && !(await service.isServed((await service.record(run.runId)).bucket))) {
+    output.say(
+      `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${run.runId}`,
+    );
+  }
+  return 0;
+}
 
 /**
  * Shows a run until it ends and prints its report; writes its results if a path is given.
@@ -102,43 +142,19 @@ function resumeCommandOf(run: Pick<RunReport, "runId" | "name">, path: string | 
   return `${command} --out ${shellWord(path)}`;
 }
 
-const explained = ["rejected", "failed", "unknown"] as const;
+const explained: readonly Outcome[] = ["rejected", "failed", "unknown"];
 const reasonsShown = 3;
-/** Reasons are counted in the first rows only, so that the end of a large run does not take long. */
-const maxRows = 20_000;
 
 /** The most frequent reasons of rows that are not done; none while the run is in progress. */
 export async function topReasons(client: Client, { runId, state, counts }: RunReport): Promise<readonly Reason[]> {
-  const outcomes = explained.filter((outcome) => counts[outcome] > 0);
-  if (outcomes.length === 0 || !isRunOver(state)) return [];
-  const found = new Map<string, Reason>();
-  let read = 0;
+  const isExplained = explained.some((outcome) => counts[outcome] > 0);
+  if (!isExplained || !isRunOver(state)) return [];
   try {
-    const query = { format: "ndjson" as const, outcome: outcomes };
-    for await (const row of documentsOf(await client.call(downloadResults, { params: { runId }, query }))) {
-      const { outcome, reason } = row as Reason;
-      const kind = kindOfReason(reason);
-      const key = `${outcome} ${kind}`;
-      const known = found.get(key);
-      found.set(key, { outcome, reason: known === undefined ? reason : kind, rows: (known?.rows ?? 0) + 1 });
-      read += 1;
-      if (read === maxRows) break;
-    }
+    const { reasons } = await client.call(showRunSummary, { params: { runId } });
+    return reasons.filter(({ outcome }) => explained.includes(outcome)).slice(0, reasonsShown);
   } catch (thrown) {
     // The report is complete without them, such as when the rows of an old run were removed.
     if (!(thrown instanceof SimfleetError)) throw thrown;
     return [];
   }
-  return [...found.values()].toSorted((a, b) => b.rows - a.rows).slice(0, reasonsShown);
-}
-
-/** The documents of NDJSON that comes in pieces. */
-async function* documentsOf(pieces: AsyncIterable<string>): AsyncGenerator {
-  let rest = "";
-  for await (const piece of pieces) {
-    const lines = (rest + piece).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) if (line !== "") yield JSON.parse(line);
-  }
-  if (rest !== "") yield JSON.parse(rest);
 }

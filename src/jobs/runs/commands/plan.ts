@@ -1,29 +1,22 @@
 /** `simfleet plan FILE`: previews a run. */
 import { basename } from "node:path";
 import { addAbortSignal } from "node:stream";
-import { Command } from "@commander-js/extra-typings";
+import type { Command } from "@commander-js/extra-typings";
 import { pipeAt } from "#core/files/open-file.ts";
 import type { RowsRequest } from "#contract/route.ts";
 import { type PlanReport, changedText, createPlan, deletePlan, downloadVerdicts } from "../contract.ts";
 import { assertCanWrite, writeResults } from "../results/results.ts";
 import { addSeeAlso, type Context, type ProcessIo, withCommon } from "#cli/context.ts";
-import { addWaveOptions, assertFilter, whereOption } from "#cli/values.ts";
-import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
+import { addWaveOptions, assertFilter } from "#cli/values.ts";
+import { operationQuery, planningCommand } from "./operation-options.ts";
 import { grouped, counted, duration } from "#cli/format.ts";
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { percent } from "../waves.ts";
 import { costText } from "./confirmation.ts";
 
 export function planCommand(context: Context): Command {
-  const command = new Command("plan")
-    .description("Validate a file or filter and preview the run; makes no API calls")
-    .argument("[file]", optionTexts.file)
-    .addOption(whereOption(optionTexts.where))
-    .addOption(operationOption())
-    .addOption(setOption())
-    .addOption(speedClassOption())
-    .option("--from-results", "take a results file as input, whose values may be old")
-    .option("--allow-unlisted", "send speed classes that the platform definition does not list")
+  const command = planningCommand("plan", "Validate a file or filter and preview the run; makes no API calls")
+    .optionsGroup("Options:")
     .option("-o, --out <file>", "write what the run would do with each row (its verdict) to this CSV file")
     .optionsGroup("Waves:");
   addWaveOptions(command);

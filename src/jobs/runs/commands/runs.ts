@@ -1,6 +1,5 @@
 /** `simfleet runs …`: the life of runs. */
 import {
-  type RunReport,
   approveRun,
   cancelRun,
   listRuns,
@@ -19,22 +18,20 @@ import {
   type Context,
   confirm,
   withCommon,
-  asCount,
   choiceOption,
   oneOf,
 } from "#cli/context.ts";
-import { topReasons, resultsPathOf, showToEnd } from "./end-of-run.ts";
+import { topReasons, resultsPathOf, showToEnd, startAsked } from "./end-of-run.ts";
 import { follow } from "./follow-run.ts";
 import { answerList, withPageOptions } from "#cli/list.ts";
 import { runList, runText } from "./run-text.ts";
 import { undoCommand } from "./undo.ts";
 import { Command, Option } from "@commander-js/extra-typings";
-import { SimfleetError } from "#core/errors.ts";
 import { type Outcome, outcomes as allOutcomes } from "#fleet/run.ts";
 import { assertCanWrite, writeResults } from "../results/results.ts";
-import { confirmation, costText } from "./confirmation.ts";
+import { costText } from "./confirmation.ts";
 import { counted } from "#cli/format.ts";
-import { optionTexts } from "./operation-options.ts";
+import { followUpCommand, optionTexts } from "./operation-options.ts";
 
 export function runsCommand(context: Context): Command {
   const command = new Command("runs");
@@ -70,28 +67,26 @@ function showCommand(context: Context): Command {
     .description("Show one run")
     .argument("<run>", "ID of the run")
     .option("-w, --watch", "follow the run until it ends, as runs watch does");
-  return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action(async (runId, options) => {
-    if (options.watch === true) return watch(context, runId, options);
-    await context.connect(options, async ({ client, output }) => {
-      const report = await client.call(showRun, { params: { runId } });
-      const reasons = output.isJson ? [] : await topReasons(client, report);
-      output.answer(report, (shown) => runText(shown, reasons));
-    });
-  }) as unknown as Command;
+  return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action((runId, options) =>
+    show(context, runId, options),
+  ) as unknown as Command;
 }
 
 function watchCommand(context: Context): Command {
   const command = new Command("watch").description("Follow a run until it ends").argument("<run>", "ID of the run");
   return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action((runId, options) =>
-    watch(context, runId, options),
+    show(context, runId, { ...options, watch: true }),
   ) as unknown as Command;
 }
 
-async function watch(context: Context, runId: string, options: CommonOptions): Promise<void> {
+async function show(context: Context, runId: string, options: CommonOptions & { watch?: true }): Promise<void> {
   await context.connect(options, async (caller) => {
     const { client, output } = caller;
     const { interrupt } = context.io;
-    const { report, exitCode } = await follow({ ...caller, runId, interrupt, mode: "watch" });
+    const { report, exitCode } =
+      options.watch === true
+        ? await follow({ ...caller, runId, interrupt, mode: "watch" })
+        : { report: await client.call(showRun, { params: { runId } }), exitCode: 0 };
     const reasons = output.isJson ? [] : await topReasons(client, report);
     output.answer(report, (shown) => runText(shown, reasons));
     return exitCode;
@@ -183,25 +178,18 @@ function resumeCommand(context: Context): Command {
 // `simfleet runs retry`: redoes rows of a run, as a new run.
 
 function retryCommand(context: Context): Command {
-  const command = new Command("retry")
-    .description("Retry failed and cancelled rows in a new run")
-    .argument("<run>", "ID of the finished run")
+  const command = followUpCommand("retry", "Retry failed and cancelled rows in a new run")
     .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
     .option(
       "--reason <text>",
       "only rows with this reason, including rejected rows; copy the reason from runs show, where … matches any text",
-    )
-    .option("-y, --yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", optionTexts.confirm, asCount)
-    .option("-o, --out <file>", optionTexts.out)
-    .option("--detach", "submit the run, print its ID and return; needs a running worker");
+    );
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
     const { outcome: outcomes, reason, detach, out } = options;
     await context.connect(options, async (caller) => {
       const { client, app, output } = caller;
       const before = await client.call(showRun, { params: { runId: ofRunId } });
       if (detach !== true) await assertCanWrite(out ?? resultsPathOf(before));
-      if (reason === undefined) assertSomeRetried(before, outcomes);
       if (detach !== true) await app?.kernel.client(before.profile).whoAmI(context.io.interrupt);
       const plan = await client.call(planRetry, {
         params: { runId: ofRunId },
@@ -209,35 +197,19 @@ function retryCommand(context: Context): Command {
       });
       for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
       const question = `${changedText(plan)}. Send ${counted(plan.total, "row")} of ${ofRunId} again?`;
-      const confirmed = await confirmation({ ...plan, question }, options, context.io);
-      if (confirmed === undefined) {
-        output.say("Nothing was started.");
-        return 2;
-      }
-      const report = await client.call(retryRun, {
-        params: { runId: ofRunId },
-        body: { ...(outcomes === undefined ? {} : { outcomes: [...outcomes] }), reason, ...confirmed },
+      return startAsked(caller, context, {
+        about: { ...plan, question },
+        options,
+        start: (confirmed) =>
+          client.call(retryRun, {
+            params: { runId: ofRunId },
+            body: { ...(outcomes === undefined ? {} : { outcomes: [...outcomes] }), reason, ...confirmed },
+          }),
+        startedText: ({ runId, counts }) => `Run ${runId} retries ${counted(counts.total, "row")} of ${ofRunId}.`,
+        resultsPathOf,
       });
-      const { runId, counts } = report;
-      if (detach === true) {
-        output.answer(report, (printed) => printed.runId);
-        return 0;
-      }
-      output.say(`Run ${runId} retries ${counted(counts.total, "row")} of ${ofRunId}.`);
-      return showToEnd({ caller, context, run: report, resultsPath: out ?? resultsPathOf(report) });
     });
   }) as unknown as Command;
-}
-
-/** Names the option that would retry something. @throws SimfleetError RUN_STATE_CONFLICT */
-function assertSomeRetried({ runId, finishedAt, counts }: RunReport, outcomes: readonly Outcome[] | undefined): void {
-  if (outcomes !== undefined || finishedAt === null || counts.failed + counts.cancelled > 0) return;
-  const other = (["rejected", "unknown"] as const).find((outcome) => counts[outcome] > 0);
-  if (other === undefined) return;
-  throw new SimfleetError(
-    "RUN_STATE_CONFLICT",
-    `Run ${runId} has no failed or cancelled rows. To retry its ${other} rows, add --outcome ${other}`,
-  );
 }
 
 // `simfleet runs results`: every input row with its outcome.

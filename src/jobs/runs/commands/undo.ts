@@ -1,38 +1,27 @@
 /** `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since. */
-import { Command } from "@commander-js/extra-typings";
+import type { Command } from "@commander-js/extra-typings";
 import { startSync } from "#jobs/inventory/contract.ts";
 import { type Changed, type FollowUpPlan, changedText, planUndo, showRun, undoRun } from "../contract.ts";
-import { type Context, asCount, isTerminal, withCommon } from "#cli/context.ts";
+import { type Context, isTerminal, withCommon } from "#cli/context.ts";
 import { followSync } from "#jobs/inventory/commands/sims.ts";
 import { assertCanWrite } from "../results/results.ts";
-import { resultsPathOf, showToEnd } from "./end-of-run.ts";
+import { resultsPathOf, startAsked } from "./end-of-run.ts";
 import { type Confirming, confirmation, costText } from "./confirmation.ts";
 import { counted, grouped } from "#cli/format.ts";
-import { optionTexts } from "./operation-options.ts";
-
-const restoresText = (runId: string, { calls, total }: { calls: number; total: number }, ofRunId: string) => {
-  const rows = calls === total ? counted(total, "row") : `${grouped(calls)} of ${counted(total, "row")}`;
-  return `Run ${runId} restores ${rows} of ${ofRunId}.`;
-};
+import { followUpCommand } from "./operation-options.ts";
 
 export function undoCommand(context: Context): Command {
-  const command = new Command("undo")
-    .description("Start a new run that restores the previous values; SIMs changed since are left as they are")
-    .argument("<run>", "ID of the finished run")
-    .option("-y, --yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", optionTexts.confirm, asCount)
-    .option("--no-sync", "use the inventory as it is, without syncing first")
-    .option("-o, --out <file>", optionTexts.out)
-    .option("--detach", "submit the run, print its ID and return; needs a running worker");
+  const command = followUpCommand(
+    "undo",
+    "Start a new run that restores the previous values; SIMs changed since are left as they are",
+  ).option("--no-sync", "use the inventory as it is, without syncing first");
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     const { io } = context;
-    const { out } = options;
-    const isDetached = options.detach === true;
     await context.connect(options, async (caller) => {
       const { client, app, output } = caller;
       const before = await client.call(showRun, { params: { runId } });
       const { profile } = before;
-      if (!isDetached) await assertCanWrite(out ?? resultsPathOf(before));
+      if (options.detach !== true) await assertCanWrite(options.out ?? resultsPathOf(before));
       // Reports that there is nothing to undo before a useless sync.
       let plan = await client.call(planUndo, { params: { runId } });
       await app?.kernel.client(profile).whoAmI(io.interrupt);
@@ -48,18 +37,15 @@ export function undoCommand(context: Context): Command {
       // It says why there is nothing to restore.
       if (plan.calls === 0) await client.call(undoRun, { params: { runId } });
       for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
-      const confirmed = await confirmation(confirming(plan), options, io);
-      if (confirmed === undefined) {
-        output.say("Nothing was started.");
-        return 2;
-      }
-      const report = await client.call(undoRun, { params: { runId }, body: confirmed });
-      if (isDetached) {
-        output.answer(report, (shown) => shown.runId);
-        return 0;
-      }
-      output.say(restoresText(report.runId, plan, runId));
-      return showToEnd({ caller, context, run: report, resultsPath: out ?? resultsPathOf(report) });
+      const { calls, total } = plan;
+      const rows = calls === total ? counted(total, "row") : `${grouped(calls)} of ${counted(total, "row")}`;
+      return startAsked(caller, context, {
+        about: confirming(plan),
+        options,
+        start: (confirmed) => client.call(undoRun, { params: { runId }, body: confirmed }),
+        startedText: (undo) => `Run ${undo.runId} restores ${rows} of ${runId}.`,
+        resultsPathOf,
+      });
     });
   }) as unknown as Command;
 }
