@@ -415,45 +415,15 @@ export const downloadResults = route({
   answer: "lines",
 });
 
-export const pauseRun = route({
-  method: "POST",
-  path: "/runs/:runId/pause",
-  role: "operator",
-  tag: "runs",
-  summary: "Pause a run; calls in flight are completed",
-  params: ofRun,
-  answer: runReport,
-});
+function stepRoute<const Step extends string>(step: Step, summary: string) {
+  const path = `/runs/:runId/${step}` as const;
+  return route({ method: "POST", path, role: "operator", tag: "runs", summary, params: ofRun, answer: runReport });
+}
 
-export const resumeRun = route({
-  method: "POST",
-  path: "/runs/:runId/resume",
-  role: "operator",
-  tag: "runs",
-  summary: "Resume a run",
-  params: ofRun,
-  answer: runReport,
-});
-
-export const cancelRun = route({
-  method: "POST",
-  path: "/runs/:runId/cancel",
-  role: "operator",
-  tag: "runs",
-  summary: "Cancel a run; rows not yet sent are left unchanged",
-  params: ofRun,
-  answer: runReport,
-});
-
-export const approveRun = route({
-  method: "POST",
-  path: "/runs/:runId/approve",
-  role: "operator",
-  tag: "runs",
-  summary: "Approve a run submitted by someone else",
-  params: ofRun,
-  answer: runReport,
-});
+export const pauseRun = stepRoute("pause", "Pause a run; calls in flight are completed");
+export const resumeRun = stepRoute("resume", "Resume a run");
+export const cancelRun = stepRoute("cancel", "Cancel a run; rows not yet sent are left unchanged");
+export const approveRun = stepRoute("approve", "Approve a run submitted by someone else");
 
 export const deleteRun = route({
   method: "DELETE",
@@ -582,6 +552,6 @@ export const showRunSummary = route({
   tag: "runs",
   summary: "Count the outcomes of a run over time, and by reason",
   description: "All rows are read, so the response for a large run may be some seconds old.",
-  params: z.strictObject({ runId: id }),
+  params: ofRun,
   answer: runSummary,
 });

@@ -168,23 +168,19 @@ function assertPlanAlone({ planId, ...options }: OrderQuery & { planId?: string 
 function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
   const { runs } = deps;
   const { control } = runs;
+  const step = (
+    declared: typeof routes.pauseRun | typeof routes.resumeRun | typeof routes.cancelRun | typeof routes.approveRun,
+    take: (runId: string, by: string) => Promise<void>,
+  ): Endpoint =>
+    endpoint(declared, async ({ params: { runId }, by }) => {
+      await take(runId, by);
+      return runs.show(runId);
+    });
   return [
-    endpoint(routes.pauseRun, async ({ params: { runId }, by }) => {
-      await control.pause(runId, { by, reason: `paused by ${by}` });
-      return runs.show(runId);
-    }),
-    endpoint(routes.resumeRun, async ({ params: { runId }, by }) => {
-      await control.resume(runId, { by });
-      return runs.show(runId);
-    }),
-    endpoint(routes.cancelRun, async ({ params: { runId }, by }) => {
-      await control.cancel(runId, { by, reason: `cancelled by ${by}` });
-      return runs.show(runId);
-    }),
-    endpoint(routes.approveRun, async ({ params: { runId }, by }) => {
-      await control.approve(runId, by);
-      return runs.show(runId);
-    }),
+    step(routes.pauseRun, (runId, by) => control.pause(runId, { by, reason: `paused by ${by}` })),
+    step(routes.resumeRun, (runId, by) => control.resume(runId, { by })),
+    step(routes.cancelRun, (runId, by) => control.cancel(runId, { by, reason: `cancelled by ${by}` })),
+    step(routes.approveRun, (runId, by) => control.approve(runId, by)),
     endpoint(routes.deleteRun, async ({ params: { runId } }) => {
       await runs.delete(runId);
       return undefined;

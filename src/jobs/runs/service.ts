@@ -12,7 +12,6 @@ import {
   setSpeedClassName,
 } from "#fleet/sim-operation/sim-operation.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
-import type { BucketState } from "#limiter/limiter.ts";
 import type { RedisMemory } from "#redis/memory.ts";
 import { type RunQueues, queueName } from "./work/queue.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
@@ -345,10 +344,10 @@ export class RunService {
 
   /**
    * Lists runs, newest first, filtered by `state` and `profile`.
-   * @throws SimfleetError RUN_NOT_FOUND for an invalid cursor
+   * @throws SimfleetError REQUEST_INVALID for an invalid cursor
    */
   async list(query: RunQuery): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
-    const { runs, nextCursor } = await withValidCursor(query.cursor, () => readPage(this.#deps.ledger, query));
+    const { runs, nextCursor } = await readPage(this.#deps.ledger, query);
     return { runs: await this.#reports(runs), nextCursor };
   }
 
@@ -357,12 +356,12 @@ export class RunService {
     return rowPage(await readSettled(runId, this.#deps), this.#deps.ledger, query);
   }
 
-  /** Lists the rows of runs for a SIM, newest run first. @throws SimfleetError RUN_NOT_FOUND for an invalid cursor */
+  /** Lists the rows of runs for a SIM, newest run first. @throws SimfleetError REQUEST_INVALID for an invalid cursor */
   ofSim(
     key: string,
     query: { profile: string; limit: number; cursor?: string | undefined },
   ): Promise<{ runs: SimRun[]; nextCursor: string | null }> {
-    return withValidCursor(query.cursor, () => runsOfSim(key, this.#deps.ledger, query));
+    return runsOfSim(key, this.#deps.ledger, query);
   }
 
   /** Counts the outcomes of a run over time, and by reason. @throws SimfleetError RUN_NOT_FOUND, ROWS_REMOVED */
@@ -370,9 +369,15 @@ export class RunService {
     return this.#summaries(runId, () => summarizeRun(runId, this.#deps));
   }
 
-  /** Counts the last thousand runs and their rows. */
-  census(): Promise<RunCensus> {
-    return censusOf(this.#deps.ledger);
+  /** Counts the last thousand runs by state, and their rows by outcome. */
+  async census(): Promise<{ runs: Record<string, number>; rows: Record<string, number> }> {
+    const runs = Object.fromEntries(startedStates.map((state) => [state, 0]));
+    const rows = Object.fromEntries(outcomes.map((outcome) => [outcome, 0]));
+    for (const { state, tally } of await this.#deps.ledger.statuses()) {
+      runs[state] = (runs[state] ?? 0) + 1;
+      for (const outcome of outcomes) rows[outcome] = (rows[outcome] ?? 0) + tally[outcome];
+    }
+    return { runs, rows };
   }
 
   /** Yields the results line by line, filtered by `outcomes`. */
@@ -423,14 +428,6 @@ export class RunService {
     if (running.length === 0) return new Map();
     return workByQuota(running, await this.#forecasts(running));
   }
-
-  bucket(bucket: string): Promise<BucketState> {
-    return this.#deps.limiter.state(bucket);
-  }
-
-  buckets(): Promise<BucketState[]> {
-    return this.#deps.limiter.buckets();
-  }
 }
 
 /** A value for all rows is part of an address or a command line, which others may read. @throws SimfleetError USAGE */
@@ -441,23 +438,6 @@ function refuseSecretValues({ inputs }: SimOperation, set: Readonly<Record<strin
     "USAGE",
     `${secret.name} is secret: give it as a column of the file, not as one value for all rows`,
   );
-}
-
-// Counts the last thousand runs by state, and their rows by outcome.
-
-interface RunCensus {
-  readonly runs: Record<Exclude<RunState, "planned">, number>;
-  readonly rows: Readonly<Record<Outcome, number>>;
-}
-
-async function censusOf(ledger: Ledger): Promise<RunCensus> {
-  const runs = Object.fromEntries(startedStates.map((state) => [state, 0])) as RunCensus["runs"];
-  const rows = Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
-  for (const { state, tally } of await ledger.statuses()) {
-    if (state !== "planned") runs[state] += 1;
-    for (const outcome of outcomes) rows[outcome] += tally[outcome];
-  }
-  return { runs, rows };
 }
 
 // Pauses, resumes, approves and cancels runs. The transitions of a run are
@@ -523,9 +503,9 @@ class RunControl {
 
 // Lists runs page by page, newest first, filtered by state and profile.
 
-const readAtOnce = 100;
 /** A page ends after this many runs were scanned, whether they match or not. */
 const maxScanned = 2_000;
+const readAtOnce = 100;
 
 interface RunQuery {
   readonly limit: number;
@@ -534,52 +514,22 @@ interface RunQuery {
   readonly profile?: string | undefined;
 }
 
-interface RunPage {
-  readonly runs: RunRecord[];
-  readonly nextCursor: string | null;
-}
-
-/** The ledger's cursors are run ids. @throws SimfleetError REQUEST_INVALID if there is no such run */
-async function withValidCursor<T>(cursor: string | undefined, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (thrown) {
-    if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_NOT_FOUND") throw thrown;
-    throw new SimfleetError(
-      "REQUEST_INVALID",
-      `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`,
-    );
-  }
-}
-
-async function readPage(ledger: Ledger, query: RunQuery): Promise<RunPage> {
-  const { limit, state, profile } = query;
-  if (state === "planned") return plannedPage(await ledger.planned(), query);
-  if (state === undefined && profile === undefined) return ledger.list(pageOf(limit, query.cursor));
+async function readPage(
+  ledger: Ledger,
+  { limit, cursor, state, profile }: RunQuery,
+): Promise<{ readonly runs: RunRecord[]; readonly nextCursor: string | null }> {
+  // Plans are few, and their ids sort by time.
+  const planned = async (): Promise<RunRecord[]> =>
+    (await ledger.planned()).filter(({ runId }) => cursor === undefined || runId < cursor);
+  const found = state === "planned" ? await planned() : ledger.newest(cursor, Math.min(limit + 1, readAtOnce));
   const runs: RunRecord[] = [];
-  let cursor = query.cursor;
-  for (let scanned = 0; scanned < maxScanned; scanned += readAtOnce) {
-    const page = await ledger.list(pageOf(readAtOnce, cursor));
-    for (const [at, run] of page.runs.entries()) {
-      if ((state !== undefined && run.state !== state) || (profile !== undefined && run.profile !== profile)) continue;
-      runs.push(run);
-      const isLast = page.nextCursor === null && at === page.runs.length - 1;
-      if (runs.length === limit) return { runs, nextCursor: isLast ? null : run.runId };
-    }
-    if (page.nextCursor === null) return { runs, nextCursor: null };
-    cursor = page.nextCursor;
+  let scanned = 0;
+  let last: string | null = null;
+  for await (const run of found) {
+    if (runs.length === limit || scanned === maxScanned) return { runs, nextCursor: last };
+    scanned += 1;
+    last = run.runId;
+    if ((state ?? run.state) === run.state && (profile ?? run.profile) === run.profile) runs.push(run);
   }
-  return { runs, nextCursor: cursor ?? null };
-}
-
-/** Plans are few, and their ids sort by time. */
-function plannedPage(planned: readonly RunRecord[], { limit, cursor, profile }: RunQuery): RunPage {
-  const runs = planned.filter(
-    (run) => (cursor === undefined || run.runId < cursor) && (profile === undefined || run.profile === profile),
-  );
-  return { runs: runs.slice(0, limit), nextCursor: runs.length > limit ? (runs[limit - 1]?.runId ?? null) : null };
-}
-
-function pageOf(limit: number, cursor: string | undefined): { limit: number; cursor?: string } {
-  return cursor === undefined ? { limit } : { limit, cursor };
+  return { runs, nextCursor: null };
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openTestRedis } from "../../support/redis.ts";
+import { allRuns } from "../ledger/run-of.ts";
 import { dropParts } from "./drop-harness.ts";
 
 const { redis, keys, connect } = openTestRedis();
@@ -36,7 +37,7 @@ describe("runs of drop folder files", () => {
     for (let time = 0; time < 3; time += 1) {
       expect(await runs.submit(path, { runId, name: how })).toBeUndefined();
     }
-    const all = (await ledger.list({ limit: 10 })).runs;
+    const all = await allRuns(ledger);
     expect(all).toMatchObject([{ runId, name: "fleet.csv", source: "fleet.csv", submittedBy: "drop-folder" }]);
     expect(await runs.status(runId)).toEqual({ isOver: false });
     await ledger.move(runId, "cancelled", ["running"], { reason: "not today" });

@@ -17,7 +17,7 @@ import { openTestRedis, redisUrl } from "../../support/redis.ts";
 import { kill, startScript } from "../../support/script.ts";
 import { until } from "../../support/until.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
-import { keptBounds } from "../ledger/run-of.ts";
+import { allRuns, keptBounds } from "../ledger/run-of.ts";
 import { workContext } from "../ledger/work-context.ts";
 
 const { redis, keys } = openTestRedis();
@@ -110,8 +110,7 @@ class Dropped {
   }
 
   async runs(): Promise<RunRecord[]> {
-    const { runs } = await this.fleet.ledger.list({ limit: 999 });
-    return runs.filter(({ profile }) => profile === this.fleet.profile);
+    return (await allRuns(this.fleet.ledger)).filter(({ profile }) => profile === this.fleet.profile);
   }
 }
 

@@ -14,7 +14,7 @@ import { Inventory, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { Settled, StoredRow } from "#jobs/runs/ledger/packing.ts";
 import type { RunHead, RunRecord } from "#jobs/runs/ledger/run-record.ts";
-import { keptBounds, runOf, settledAs } from "../ledger/run-of.ts";
+import { allRuns, keptBounds, runOf, settledAs } from "../ledger/run-of.ts";
 
 export const courses = ["completed", "paused", "cancelled", "aborted"] as const;
 export type Course = (typeof courses)[number];
@@ -81,8 +81,7 @@ export class RunEvents {
   }
 
   async runs(): Promise<RunRecord[]> {
-    const { runs } = await this.#ledger.list({ limit: 100 });
-    return runs.filter(({ runId }) => runId !== "r-before");
+    return (await allRuns(this.#ledger)).filter(({ runId }) => runId !== "r-before");
   }
 
   /** How many events there are. */

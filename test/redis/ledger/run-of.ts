@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import type { OpenInputs, SealInputs } from "#jobs/runs/sealed-inputs.ts";
 import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { Settled, StoredRow } from "#jobs/runs/ledger/packing.ts";
-import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
+import type { RunHead, RunRecord } from "#jobs/runs/ledger/run-record.ts";
 
 export const begunAtMs = 1_790_000_000_000;
 
@@ -60,6 +60,13 @@ export function runOf(
     ...more,
   };
   return { head, segments };
+}
+
+/** All runs, newest first. */
+export async function allRuns(ledger: Ledger): Promise<RunRecord[]> {
+  const all: RunRecord[] = [];
+  for await (const run of ledger.newest()) all.push(run);
+  return all;
 }
 
 export async function submit(

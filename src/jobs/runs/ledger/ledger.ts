@@ -244,21 +244,21 @@ export class Ledger {
     return runs;
   }
 
-  /** Lists runs, newest first. `cursor` is the `nextCursor` of the previous page. */
-  async list(options: { limit: number; cursor?: string }): Promise<{ runs: RunRecord[]; nextCursor: string | null }> {
-    const start = options.cursor === undefined ? 0 : await this.#placeAfter(options.cursor);
-    const ids = await this.#redis.zrevrange(this.#keys.runs(), start, start + options.limit);
-    const shown = ids.slice(0, options.limit);
-    const runs = await this.read(shown);
-    return { runs, nextCursor: ids.length > options.limit ? (shown.at(-1) ?? null) : null };
-  }
-
-  async #placeAfter(runId: string): Promise<number> {
-    const rank = await this.#redis.zrevrank(this.#keys.runs(), runId);
-    if (rank === null) {
-      throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId} to continue from`);
-    }
-    return rank + 1;
+  /**
+   * The runs, newest first.
+   * @param after ID of the last one that the caller has seen; default none
+   * @throws SimfleetError REQUEST_INVALID if there is no such run
+   */
+  async *newest(after?: string, atOnce = readAtOnce): AsyncGenerator<RunRecord> {
+    let last = after;
+    let ids: string[];
+    do {
+      const rank = last === undefined ? -1 : await this.#redis.zrevrank(this.#keys.runs(), last);
+      if (rank === null) throw invalidCursor(last);
+      ids = await this.#redis.zrevrange(this.#keys.runs(), rank + 1, rank + atOnce);
+      yield* await this.read(ids);
+      last = ids.at(-1);
+    } while (ids.length === atOnce);
   }
 
   /** Runs that were submitted before an instant, in ms since the epoch, oldest first. They may be removed meanwhile. */
@@ -560,6 +560,14 @@ interface Commit {
   /** Distinguishes a repeated command from another one. */
   readonly attempt: string;
   readonly takes: readonly RowGroup[];
+}
+
+/** The cursor of a page that was never returned, or whose run was deleted. */
+export function invalidCursor(cursor: string | undefined): SimfleetError {
+  return new SimfleetError(
+    "REQUEST_INVALID",
+    `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`,
+  );
 }
 
 function expired(runId: string): SimfleetError {

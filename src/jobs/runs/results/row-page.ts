@@ -78,7 +78,7 @@ const runsAtOnce = 20;
 /** A page ends after this many rows were scanned, whether they match or not. */
 const maxScannedInAll = 500_000;
 
-/** @throws SimfleetError RUN_NOT_FOUND for an invalid cursor */
+/** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
 export async function runsOfSim(
   key: string,
   ledger: Ledger,
@@ -86,19 +86,15 @@ export async function runsOfSim(
 ): Promise<{ runs: SimRun[]; nextCursor: string | null }> {
   const found: SimRun[] = [];
   let scanned = 0;
-  let cursor = query.cursor;
-  for (;;) {
-    const page = await ledger.list({ limit: runsAtOnce, ...(cursor === undefined ? {} : { cursor }) });
-    for (const run of page.runs) {
-      if (run.profile === query.profile) {
-        found.push(...(await rowsIn(run, key, ledger)));
-        scanned += run.total;
-      }
-      if (found.length >= query.limit || scanned >= maxScannedInAll) return { runs: found, nextCursor: run.runId };
-    }
-    if (page.nextCursor === null) return { runs: found, nextCursor: null };
-    cursor = page.nextCursor;
+  let last: string | null = null;
+  for await (const run of ledger.newest(query.cursor, runsAtOnce)) {
+    if (found.length >= query.limit || scanned >= maxScannedInAll) return { runs: found, nextCursor: last };
+    last = run.runId;
+    if (run.profile !== query.profile) continue;
+    found.push(...(await rowsIn(run, key, ledger)));
+    scanned += run.total;
   }
+  return { runs: found, nextCursor: null };
 }
 
 async function rowsIn(run: RunRecord, key: string, ledger: Ledger): Promise<SimRun[]> {
