@@ -50,7 +50,7 @@ export function retrySource(
   const isWanted = (result: RowResult): boolean =>
     outcomes.includes(result.outcome) && places?.has(result.row.line) !== false && matches?.(result.reason) !== false;
   const found = new Set<Outcome>();
-  const rows = inBatches(rowsOf(unsuccessful(run, ledger, isWanted), found));
+  const rows = inBatches(wantedRows(run, ledger, isWanted, found));
   return {
     operations: run.operations,
     header: run.header,
@@ -82,34 +82,21 @@ function otherOutcomes({ tally }: RunRecord, asked: readonly Outcome[]): string 
   return `. Other rows (${counts}) are retried only if the request names their outcome, as --outcome ${others[0]}`;
 }
 
-/** @param found takes the outcomes of the rows */
-async function* rowsOf(results: AsyncIterable<Unsuccessful>, found: Set<Outcome>): AsyncGenerator<StoredRow> {
-  for await (const { row, outcome } of results) {
-    found.add(outcome);
-    yield row;
-  }
-}
-
-interface Unsuccessful {
-  readonly row: StoredRow;
-  readonly outcome: Outcome;
-}
-
-/** The rows that are wanted, numbered from 0. */
-async function* unsuccessful(
+/** The rows that are wanted, numbered from 0. @param found takes their outcomes */
+async function* wantedRows(
   run: RunRecord,
   ledger: Ledger,
   isWanted: (result: RowResult) => boolean,
-): AsyncGenerator<Unsuccessful> {
+  found: Set<Outcome>,
+): AsyncGenerator<StoredRow> {
   const newIndexes = new Map<number, number>();
-  let index = 0;
   for await (const result of rowResults(run, ledger)) {
-    const { row, outcome } = result;
+    const { duplicateOf, planned: _, ...row } = result.row;
     if (row.problem !== undefined || !isWanted(result)) continue;
+    const index = newIndexes.size;
     newIndexes.set(row.index, index);
-    const { duplicateOf, planned: _, ...own } = row;
+    found.add(result.outcome);
     const first = duplicateOf === undefined ? undefined : newIndexes.get(duplicateOf);
-    yield { row: { ...own, index, ...(first === undefined ? {} : { duplicateOf: first }) }, outcome };
-    index += 1;
+    yield { ...row, index, ...(first === undefined ? {} : { duplicateOf: first }) };
   }
 }

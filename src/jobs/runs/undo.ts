@@ -85,14 +85,9 @@ async function* undoRows(
 ): AsyncGenerator<readonly StoredRow[]> {
   let index = 0;
   for await (const batch of inBatches(changedRows(run, ledger))) {
-    const known = await inventory.lookUp(
-      run.profile,
-      batch.map(({ row }) => row.key),
-    );
-    yield batch.map((result, i) => {
-      index += 1;
-      return undoRow(result, { run, plan, sim: known[i], index: index - 1 });
-    });
+    const keys = batch.map(({ row }) => row.key);
+    const known = await inventory.lookUp(run.profile, keys);
+    yield batch.map((result, i) => undoRow(result, { run, plan, sim: known[i], index: index++ }));
   }
 }
 

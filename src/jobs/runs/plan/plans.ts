@@ -9,7 +9,7 @@ import type { PlanDocument, PlanReport, PlanRow, RowVerdict } from "../contract.
 import type { RowGroup, RunRecord } from "../ledger/run-record.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Draft } from "./draft.ts";
-import { planLines, planRowPage } from "./plan-rows.ts";
+import { planLines, planRowPage } from "../results/row-page.ts";
 
 const keepMs = 60 * minuteMs;
 

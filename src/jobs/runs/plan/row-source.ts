@@ -41,21 +41,19 @@ export async function openSource(
 ): Promise<RowSource> {
   const { inventory, profile, signal } = fleet;
   if ("path" in from) return { ...(await openRows(from, { ...request, signal })), origin: { file: from.path } };
-  if ("sims" in from) return simsSource(from.sims, request);
+  if ("sims" in from) return selectedSource(inBatches(from.sims), `${from.sims.length} SIMs`, request);
   return filterSource(inventory, { profile, filter: from.filter, request });
 }
 
-/** How SIMs that are not listed in a file become rows. */
-interface SelectedRows {
-  readonly header: readonly string[];
-  readonly rowOf: (key: string, index: number) => ResolvedRow;
-}
-
 /**
- * Rows are numbered as in a file with a header.
+ * SIMs that are not listed in a file, as rows. They are numbered as in a file with a header.
  * @throws IntakeError for an invalid value; SimfleetError USAGE if a required one is missing
  */
-function selectedRows({ operation, set }: RowRequest): SelectedRows {
+function selectedSource(
+  keys: AsyncIterable<readonly string[]>,
+  where: string,
+  { operation, set }: RowRequest,
+): RowSource {
   const given = readSet({ operation, set });
   const missing = operation.inputs.find(
     ({ name, isRequired, inventoryField }) => isRequired && inventoryField === undefined && !given.has(name),
@@ -63,10 +61,24 @@ function selectedRows({ operation, set }: RowRequest): SelectedRows {
   if (missing !== undefined) throw withoutInput(operation, missing.name);
   const inputs = operation.inputs.map(({ name }) => given.get(name) ?? "");
   const columns = operation.inputs.filter(({ name }) => set[name] !== undefined);
-  const cells = columns.map(({ name, isSecret }) => (isSecret === true ? "" : (set[name] ?? "")));
+  const values = columns.map(({ name, isSecret }) => (isSecret === true ? "" : (set[name] ?? "")));
+  const digest = createHash("sha256");
+  async function* batches(): AsyncGenerator<readonly ResolvedRow[]> {
+    let rows = 0;
+    for await (const batch of keys) {
+      yield batch.map((key) => {
+        const index = rows++;
+        const cells = [key, ...values];
+        digest.update(`${cells.join(",")}\n`);
+        return { row: { index, line: index + 2, cells, key, inputs } };
+      });
+    }
+  }
   return {
     header: [operation.keyColumn, ...columns.map(({ name }) => name)],
-    rowOf: (key, index) => ({ row: { index, line: index + 2, cells: [key, ...cells], key, inputs } }),
+    batches: batches(),
+    origin: { where },
+    sha256: () => digest.digest("hex"),
   };
 }
 
@@ -86,32 +98,17 @@ export async function filterSource(
 ): Promise<RowSource> {
   const { filter, profile, request } = options;
   const { keyColumn } = request.operation;
-  const { header, rowOf } = selectedRows(request);
-  await assertFieldsKnown(inventory, { profile, filter, keyColumn });
-  const digest = createHash("sha256");
-  async function* batches(): AsyncGenerator<readonly ResolvedRow[]> {
-    let rows = 0;
+  async function* keys(): AsyncGenerator<readonly string[]> {
+    let isEmpty = true;
     for await (const found of inventory.scan(profile, filter, { keyColumn })) {
-      const batch = found.map(({ key }) => rowOf(key, rows++));
-      for (const { row } of batch) digest.update(`${row.cells.join(",")}\n`);
-      yield batch;
+      isEmpty &&= found.length === 0;
+      yield found.map(({ key }) => key);
     }
-    if (rows === 0) await failForNoSim(inventory, options);
+    if (isEmpty) await failForNoSim(inventory, options);
   }
-  return { header, batches: batches(), origin: { where: filter.text }, sha256: digestOf(digest) };
-}
-
-/** The SIMs with the given keys, as rows. */
-function simsSource(sims: readonly string[], request: RowRequest): RowSource {
-  const { header, rowOf } = selectedRows(request);
-  const rows = sims.map(rowOf);
-  const digest = createHash("sha256").update(rows.map(({ row }) => `${row.cells.join(",")}\n`).join(""));
-  return { header, batches: inBatches(rows), origin: { where: `${sims.length} SIMs` }, sha256: digestOf(digest) };
-}
-
-function digestOf(digest: ReturnType<typeof createHash>): () => string {
-  let sha256: string | undefined;
-  return () => (sha256 ??= digest.digest("hex"));
+  const source = selectedSource(keys(), filter.text, request);
+  await assertFieldsKnown(inventory, { profile, filter, keyColumn });
+  return source;
 }
 
 async function failForNoSim(

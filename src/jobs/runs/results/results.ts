@@ -37,13 +37,13 @@ export interface RowResult {
 /** All rows of a run with their outcomes, in the order of the input; `from` is the index of the first. */
 export async function* rowResults(run: RunRecord, ledger: Ledger, from = 0): AsyncGenerator<RowResult> {
   assertHasRows(run);
-  const recent = new RecentSegments(run, ledger);
+  const statusOfEarlier = earlierRows(run, ledger);
   for (let segment = segmentOf(run, from); segment < run.segments.length; segment += 1) {
     const state = await ledger.segment(run, segment);
     for (const [place, row] of state.rows.entries()) {
       if (row.index < from) continue;
       const first = row.skipped === undefined ? row.duplicateOf : undefined;
-      yield resultOf(run, row, first === undefined ? statusOf(state, place) : await recent.statusOf(first));
+      yield resultOf(run, row, first === undefined ? statusOf(state, place) : await statusOfEarlier(first));
     }
   }
 }
@@ -65,27 +65,18 @@ function segmentOf({ segments }: RunRecord, index: number): number {
 }
 
 function resultOf(run: RunRecord, row: StoredRow, { settled, doubt }: RowStatus): RowResult {
-  if (row.problem !== undefined) {
-    const finishedAt = new Date(run.createdAtMs).toISOString();
-    return { row, outcome: "rejected", reason: row.problem.message, previous: undefined, attempts: 0, finishedAt };
-  }
-  if (row.skipped !== undefined) {
-    const finishedAt = new Date(run.createdAtMs).toISOString();
-    return { row, outcome: "skipped", reason: row.skipped, previous: row.before, attempts: 0, finishedAt };
-  }
+  const finishedAt = new Date(run.createdAtMs).toISOString();
+  const none = { row, previous: undefined, attempts: 0 };
+  if (row.problem !== undefined) return { ...none, outcome: "rejected", reason: row.problem.message, finishedAt };
+  if (row.skipped !== undefined)
+    return { ...none, outcome: "skipped", reason: row.skipped, previous: row.before, finishedAt };
   if (settled !== undefined) {
-    const { outcome, reason, previous, attempts, finishedAtMs } = settled;
-    return { row, outcome, reason, previous, attempts, finishedAt: new Date(finishedAtMs).toISOString() };
+    const { finishedAtMs, ...result } = settled;
+    return { row, ...result, finishedAt: new Date(finishedAtMs).toISOString() };
   }
   const isCut = isRunOver(run.state) && !run.isEnding;
-  return {
-    row,
-    outcome: isCut ? "cancelled" : "pending",
-    reason: isCut ? `${run.reason ?? ""}${doubt}` : "",
-    previous: row.before,
-    attempts: 0,
-    finishedAt: "",
-  };
+  const reason = isCut ? `${run.reason ?? ""}${doubt}` : "";
+  return { ...none, outcome: isCut ? "cancelled" : "pending", reason, previous: row.before, finishedAt: "" };
 }
 
 /** The results as text, line by line. */
@@ -186,25 +177,14 @@ function isFileProblem(thrown: unknown): boolean {
   return thrown instanceof Error && "syscall" in thrown && "errno" in thrown && !("command" in thrown);
 }
 
-/** Looks up the status of earlier rows for their duplicates; caches the last few segments. */
-class RecentSegments {
-  readonly #run: RunRecord;
-  readonly #ledger: Ledger;
-  readonly #recent = new Map<number, SegmentState>();
-
-  constructor(run: RunRecord, ledger: Ledger) {
-    this.#run = run;
-    this.#ledger = ledger;
-  }
-
-  async statusOf(index: number): Promise<RowStatus> {
-    const segment = segmentOf(this.#run, index);
-    let state = this.#recent.get(segment);
-    if (state === undefined) {
-      state = await this.#ledger.segment(this.#run, segment);
-      if (this.#recent.size >= 8) this.#recent.delete(this.#recent.keys().next().value ?? 0);
-      this.#recent.set(segment, state);
-    }
-    return statusOf(state, index - (this.#run.segments[segment]?.firstRow ?? 0));
-  }
+/** Looks up the status of earlier rows for their duplicates; keeps the last few segments. */
+function earlierRows(run: RunRecord, ledger: Ledger): (index: number) => Promise<RowStatus> {
+  const recent = new Map<number, SegmentState>();
+  return async (index) => {
+    const segment = segmentOf(run, index);
+    const state = recent.get(segment) ?? (await ledger.segment(run, segment));
+    if (recent.size >= 8 && !recent.has(segment)) recent.delete(recent.keys().next().value ?? 0);
+    recent.set(segment, state);
+    return statusOf(state, index - (run.segments[segment]?.firstRow ?? 0));
+  };
 }

@@ -1,57 +1,120 @@
-/** Lists the rows of a run with their outcomes, page by page. */
+/** Rows of a planned run with what it would do with each, and of a run with their outcomes: page by page, or as lines of a file. */
 import type { Outcome } from "#fleet/run.ts";
-import { shownInputs } from "#fleet/sim-operation/sim-operation.ts";
-import type { RowReport, SimRun } from "../contract.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import { type FieldChange, type SimOperation, changesOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
+import { csvLine } from "#intake/cell.ts";
+import { secretColumns } from "#intake/columns.ts";
+import type { PlanRow, RowReport, RowVerdict, SimRun } from "../contract.ts";
+import { type Ledger, invalidCursor } from "../ledger/ledger.ts";
+import { type FieldValues, type StoredRow, operationOf } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
-import { operationOf } from "../ledger/packing.ts";
-import { changesOfRow, firstIndex, reportChanges } from "../plan/plan-rows.ts";
+import { verdictOfRow } from "../plan/classify.ts";
 import { type RowResult, rowResults } from "./results.ts";
 import { reasonMatcher } from "./run-summary.ts";
+
+interface PageQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+interface Page<Row> {
+  readonly rows: Row[];
+  readonly nextCursor: string | null;
+}
 
 /** A page ends after this many rows were scanned, whether they match or not. */
 const maxScanned = 50_000;
 
-export interface RowQuery {
+/** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
+async function pageOf<Row>(
+  run: RunRecord,
+  ledger: Ledger,
+  { limit, cursor = "0" }: PageQuery,
+  rowOf: (result: RowResult) => Row | undefined,
+): Promise<Page<Row>> {
+  if (!/^\d{1,9}$/.test(cursor) || Number(cursor) >= Math.max(1, run.total)) throw invalidCursor(cursor);
+  const rows: Row[] = [];
+  let scanned = 0;
+  for await (const result of rowResults(run, ledger, Number(cursor))) {
+    if (rows.length === limit || scanned === maxScanned) return { rows, nextCursor: String(result.row.index) };
+    scanned += 1;
+    const row = rowOf(result);
+    if (row !== undefined) rows.push(row);
+  }
+  return { rows, nextCursor: null };
+}
+
+/** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
+export function planRowPage(
+  run: RunRecord,
+  ledger: Ledger,
+  { verdict, ...page }: PageQuery & { readonly verdict?: RowVerdict | undefined },
+): Promise<Page<PlanRow>> {
+  return pageOf(run, ledger, page, ({ row }) =>
+    verdict === undefined || verdictOfRow(row) === verdict ? planRow(run, row) : undefined,
+  );
+}
+
+function planRow(run: RunRecord, row: StoredRow): PlanRow {
+  const operation = operationOf(run, row);
+  const { line, key, inputs, problem } = row;
+  return {
+    line,
+    key,
+    verdict: verdictOfRow(row),
+    inputs: shownInputs(operation, inputs),
+    changes: reportChanges(changesOfRow(operation, row), row.before),
+    ...(problem === undefined ? {} : { problem: { column: "", ...problem } }),
+  };
+}
+
+/** The changes of a row whose inputs are known; none of one that cannot be read, or that an undo leaves alone. */
+function changesOfRow(operation: SimOperation, { key, inputs, problem }: StoredRow): readonly FieldChange[] {
+  const isRead = (problem === undefined || problem.code === "not-allowed") && inputs.length === operation.inputs.length;
+  return isRead ? changesOf(operation, key, inputs) : [];
+}
+
+/** @param before values in the order of the changes; undefined if they are not known */
+function reportChanges(changes: readonly FieldChange[], before: FieldValues): PlanRow["changes"] {
+  return changes.map(([field, after], i) => {
+    return before === undefined ? { field, after } : { field, before: before[i] ?? null, after };
+  });
+}
+
+/** Renders a plan as CSV: the input's columns, followed by the verdict of each row. */
+export async function* planLines(run: RunRecord, ledger: Ledger): AsyncGenerator<string> {
+  const [operation] = run.operations;
+  const fields = Object.keys(operation.sets);
+  const secret = secretColumns(run.header, operation);
+  const lines: number[] = [];
+  const values = fields.flatMap((field) => [`${field}Before`, `${field}After`]);
+  yield csvLine([...run.header, "verdict", "reason", ...values]);
+  for await (const { row } of rowResults(run, ledger)) {
+    const { cells, before, problem, duplicateOf } = row;
+    lines.push(row.line);
+    const changes = changesOfRow(operationOf(run, row), row);
+    const shown = run.header.map((_, i) => (secret.has(i) ? "" : (cells[i] ?? "")));
+    const same = duplicateOf === undefined ? "" : `the same as line ${lines[duplicateOf] ?? ""}`;
+    const shownValues = fields.flatMap((_, i) => [before?.[i] ?? "", changes[i]?.[1] ?? ""]);
+    yield csvLine([...shown, verdictOfRow(row), problem?.message ?? same, ...shownValues]);
+  }
+}
+
+export interface RowQuery extends PageQuery {
   readonly outcomes?: readonly Outcome[] | undefined;
   /** Part of the row's key. */
   readonly search?: string | undefined;
   /** The whole reason; `…` stands for any text. */
   readonly reason?: string | undefined;
-  readonly limit: number;
-  readonly cursor?: string | undefined;
 }
 
-/**
- * @param query `cursor` comes from the previous page, the rest filters
- * @throws SimfleetError REQUEST_INVALID for an invalid cursor
- */
-export async function rowPage(
-  run: RunRecord,
-  ledger: Ledger,
-  query: RowQuery,
-): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
-  const from = firstIndex(query.cursor);
-  const wanted = { ...query, matches: query.reason === undefined ? undefined : reasonMatcher(query.reason) };
-  const rows: RowReport[] = [];
-  let scanned = 0;
-  for await (const result of rowResults(run, ledger, from)) {
-    const { row } = result;
-    if (rows.length === query.limit || scanned === maxScanned) return { rows, nextCursor: String(row.index) };
-    scanned += 1;
-    if (isWanted(result, wanted)) rows.push(rowReport(run, result));
-  }
-  return { rows, nextCursor: null };
-}
-
-function isWanted(
-  { row, outcome, reason }: RowResult,
-  query: Omit<RowQuery, "reason"> & { matches?: ReturnType<typeof reasonMatcher> | undefined },
-): boolean {
-  const { outcomes = [], search } = query;
-  if (outcomes.length > 0 && !outcomes.includes(outcome)) return false;
-  if (query.matches?.(reason) === false) return false;
-  return search === undefined || row.key.includes(search);
+/** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
+export function rowPage(run: RunRecord, ledger: Ledger, query: RowQuery): Promise<Page<RowReport>> {
+  const { outcomes = [], search = "", reason, ...page } = query;
+  const matches = reason === undefined ? () => true : reasonMatcher(reason);
+  return pageOf(run, ledger, page, (result) => {
+    const isWanted = outcomes.length === 0 || outcomes.includes(result.outcome);
+    return isWanted && result.row.key.includes(search) && matches(result.reason) ? rowReport(run, result) : undefined;
+  });
 }
 
 /** The JSON form of a row and its outcome. */
