@@ -117,20 +117,14 @@ export class InputBytes {
 
   #check(text: Buffer): void {
     const nul = text.indexOf(0);
-    if (nul !== -1) {
-      const line = this.#line + this.#countBreaks(text.subarray(0, nul));
-      throw new IntakeError(
-        `Line ${line} contains a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.`,
-        { line },
-      );
-    }
-    if (!isUtf8(text)) {
-      const line = this.#line + this.#countBreaks(text.subarray(0, lengthOfValidPart(text)));
-      throw new IntakeError(`Line ${line} is not valid UTF-8. Open the file in its program and save as UTF-8 CSV.`, {
-        line,
-      });
-    }
-    this.#line += this.#countBreaks(text);
+    const isValid = nul === -1 && isUtf8(text);
+    this.#line += this.#countBreaks(isValid ? text : text.subarray(0, nul === -1 ? lengthOfValidPart(text) : nul));
+    if (isValid) return;
+    const what =
+      nul === -1
+        ? "is not valid UTF-8. Open the file in its program and save as UTF-8 CSV."
+        : "contains a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.";
+    throw new IntakeError(`Line ${this.#line} ${what}`, { line: this.#line });
   }
 
   /** Counts LF, CRLF and lone CR as one break each, even if CR and LF are in different chunks. */

@@ -490,12 +490,9 @@ class RunControl {
 
   /** Ends the run: rows not yet sent are left unchanged. Waits some seconds for calls in flight. */
   async cancel(runId: string, options: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
-    const { reason = "cancelled by a user" } = options;
-    await this.#deps.ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], {
-      ...options,
-      reason,
-    });
-    await readWhenEnded(runId, { ledger: this.#deps.ledger, clock: this.#deps.clock });
+    const how = { reason: "cancelled by a user", ...options };
+    await this.#deps.ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], how);
+    await readWhenEnded(runId, this.#deps);
     // No work on it would do that anymore, and its rows can be removed from now on.
     await overlapSettler(this.#deps.ledger)(runId);
   }

@@ -6,11 +6,6 @@ import type { Output } from "#cli/output.ts";
 import { stateName } from "./run-text.ts";
 import { plainLines } from "#cli/follow/follow-work.ts";
 
-const rowsText = (runId: string, state: string, settled: number, total: number) => {
-  const percent = total === 0 ? 100 : Math.floor((100 * settled) / total);
-  return `${runId} ${state}: ${grouped(settled)} of ${grouped(total)} rows (${percent}%)`;
-};
-
 const barCells = 24;
 /** Terminals with fewer columns get a short bar. */
 const narrow = 80;
@@ -47,25 +42,19 @@ export class Progress {
 
   #liveLine(report: RunReport, bucket: BucketState | undefined): string {
     const { counts, problem } = report;
-    const share = counts.total === 0 ? 1 : settledRows(report) / counts.total;
+    const settled = settledRows(report);
     const { width } = this.#output;
     const cells = width < narrow ? 10 : barCells;
-    const full = Math.round(share * cells);
+    const full = Math.round((counts.total === 0 ? 1 : settled / counts.total) * cells);
     const bar = `${"█".repeat(full)}${"░".repeat(cells - full)}`;
-    const rows = `${bar} ${grouped(settledRows(report))}/${grouped(counts.total)}`;
-    const isMoving = report.state === "running" && report.frozen === undefined;
-    const state = isMoving ? `${this.#rate()}/s` : stateName(report);
+    const rows = `${bar} ${grouped(settled)}/${grouped(counts.total)}`;
     // A problem is shown as far as it fits.
     if (problem !== undefined && report.frozen === undefined)
       return [rows, nextAttemptText(problem), problem.message].filter(Boolean).join(" · ");
-    const parts = [
-      rows,
-      state,
-      failureText(report),
-      windowText(bucket),
-      etaText(report, (ms: number) => `ETA ${duration(ms)}`),
-    ];
-    return fitting(parts.filter(Boolean), width);
+    const isMoving = report.state === "running" && report.frozen === undefined;
+    const state = isMoving ? `${this.#rate()}/s` : stateName(report);
+    const left = report.etaSeconds ? `ETA ${duration(report.etaSeconds * 1_000)}` : "";
+    return fitting([rows, state, failureText(report), windowText(bucket), left].filter(Boolean), width);
   }
 
   #rate(): string {
@@ -82,17 +71,16 @@ function fitting(parts: readonly string[], width: number): string {
 }
 
 function plainLine(report: RunReport, bucket: BucketState | undefined): string {
-  const { counts, problem } = report;
-  const rows = rowsText(report.runId, stateName(report), settledRows(report), counts.total);
+  const { runId, counts, problem, etaSeconds } = report;
+  const settled = settledRows(report);
+  const percent = counts.total === 0 ? 100 : Math.floor((100 * settled) / counts.total);
+  const rows = `${runId} ${stateName(report)}: ${grouped(settled)} of ${grouped(counts.total)} rows (${percent}%)`;
+  const left = etaSeconds ? `about ${duration(etaSeconds * 1_000)} left` : "";
   const parts =
     problem === undefined || report.frozen !== undefined
-      ? [rows, windowText(bucket), etaText(report, (ms: number) => `about ${duration(ms)} left`), failureText(report)]
+      ? [rows, windowText(bucket), left, failureText(report)]
       : [rows, failureText(report), problemText(problem)];
-  return parts.filter((part) => part !== "").join(", ");
-}
-
-function etaText({ etaSeconds }: RunReport, text: (ms: number) => string): string {
-  return etaSeconds ? text(etaSeconds * 1_000) : "";
+  return parts.filter(Boolean).join(", ");
 }
 
 /** Calls left in the current window, and the time until the next one. */
@@ -102,15 +90,12 @@ function windowText(bucket: BucketState | undefined): string {
   const left = bucket.left === undefined ? "" : `quota ${grouped(bucket.left)}/${grouped(bucket.limit)}`;
   const untilMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
   const reset = untilMs > 0 ? `resets in ${duration(untilMs)}` : "";
-  return [left, reset].filter((part) => part !== "").join(", ");
+  return [left, reset].filter(Boolean).join(", ");
 }
 
-function failureText({ counts }: RunReport): string {
-  const deps = [
-    counts.rejected > 0 ? `${grouped(counts.rejected)} rejected` : "",
-    counts.failed > 0 ? `${grouped(counts.failed)} failed` : "",
-  ];
-  return deps.filter((part) => part !== "").join(", ");
+function failureText({ counts: { rejected, failed } }: RunReport): string {
+  const parts = [rejected > 0 && `${grouped(rejected)} rejected`, failed > 0 && `${grouped(failed)} failed`];
+  return parts.filter(Boolean).join(", ");
 }
 
 function settledRows({ counts }: RunReport): number {

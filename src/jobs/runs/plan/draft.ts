@@ -237,27 +237,21 @@ class SegmentWriter {
     const faults: RowFault[] = [];
     for (const [segment, { firstRow }] of this.segments.entries()) {
       const end = this.segments[segment + 1]?.firstRow ?? this.rows;
-      const conflicts = indexesBetween(firstRow, end, (index) => late.isConflict(index));
-      const shared = indexesBetween(firstRow, end, (index) => late.weightOf(index) > 1 && !late.isConflict(index));
-      if (conflicts.length === 0 && shared.length === 0) continue;
-      const rows = await this.#ledger.draftedSegment(this.#draftId, segment, firstRow);
-      for (const index of conflicts) {
-        const row = rows[index - firstRow];
-        if (row === undefined) continue;
-        const problem = late.conflictOf(index);
+      let index = firstRow;
+      while (index < end && late.weightOf(index) === 1 && !late.isConflict(index)) index += 1;
+      if (index === end) continue;
+      const drafted = await this.#ledger.draftedSegment(this.#draftId, segment, firstRow);
+      const rows = drafted.map((row): StoredRow => {
+        if (!late.isConflict(row.index))
+          return row.problem === undefined ? { ...row, weight: late.weightOf(row.index) } : row;
         const { line, key, inputs, cells } = row;
-        const amended = { index, line, key, inputs, cells, weight: 1, problem };
+        const amended = { index: row.index, line, key, inputs, cells, weight: 1, problem: late.conflictOf(row.index) };
         this.#count(row, -1);
         this.#count(amended, 1);
-        rows[index - firstRow] = amended;
-        tally.markConflict(index);
-        if (faults.length < maxProblems) faults.push({ index, line, ...problem });
-      }
-      for (const index of shared) {
-        const row = rows[index - firstRow];
-        if (row?.problem === undefined && row !== undefined)
-          rows[index - firstRow] = { ...row, weight: late.weightOf(index) };
-      }
+        tally.markConflict(row.index);
+        if (faults.length < maxProblems) faults.push({ index: row.index, line, ...amended.problem });
+        return amended;
+      });
       await this.#ledger.draftSegment(this.#draftId, segment, rows);
       this.segments[segment] = { firstRow, callable: rows.filter(isCallable).length };
     }
@@ -324,12 +318,6 @@ async function inWaves(whole: SegmentWriter, wholeId: string, order: DraftReques
     "USAGE",
     `The gate ${text} is not met before the run: ${found}, according to the inventory. Nothing was started. Sync with simfleet sims sync, choose SIMs that meet it, or change the gate`,
   );
-}
-
-function indexesBetween(from: number, end: number, isWanted: (index: number) => boolean): number[] {
-  const found: number[] = [];
-  for (let index = from; index < end; index += 1) if (isWanted(index)) found.push(index);
-  return found;
 }
 
 // Whether Redis has room for a run. A run is rejected as a whole before any of its calls, never stored in part.

@@ -55,7 +55,7 @@ export function changedBy(
   const { profile, operator, operations, changes = [], segments } = head;
   return {
     profile,
-    ...(operator === undefined ? {} : { operator }),
+    operator,
     operation: maxDangerous(operations).name,
     changes,
     changesInAll: segments.reduce((sum, { callable }) => sum + callable, 0),
@@ -71,7 +71,7 @@ export function reportOfWaves(
   const { soakMs, gate, onFailure } = options.waves;
   const reads = waves.reduce((sum, { judged }) => sum + judged, 0);
   const parts = waves.map(({ calls: sims, met, judged }, i) => ({ sims, met, judged, check: checks[i] ?? null }));
-  return { waves: { soakSeconds: soakMs / 1_000, ...(gate === undefined ? {} : { gate }), onFailure, reads, parts } };
+  return { waves: { soakSeconds: soakMs / 1_000, gate, onFailure, reads, parts } };
 }
 
 function supersedesText({ runId, sims }: PlanReport["supersedes"][number]): string {
@@ -93,7 +93,12 @@ async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
   const { inventory, profile } = deps.fleet;
   const { known, gone, isComplete } = await inventory.facts(profile);
   const textOf = (some: SomeRows): string => rowsText(some, lineOf);
-  const warnings = await classWarnings(tally.classes, deps, { isComplete, textOf });
+  const warnings: string[] = [];
+  // Where the deployment lists no speed classes, one that no SIM has is most likely a typing mistake.
+  for (const [speedClass, rows] of isComplete && deps.fleet.speedClasses.length === 0 ? tally.classes : []) {
+    if (await someSimHas(speedClass, deps.fleet)) continue;
+    warnings.push(`no SIM has the speed class ${speedClass}: ${textOf(rows)}; check its spelling`);
+  }
   // Before the first sync no SIM is known.
   if (isComplete && tally.unknown.rows > 0) warnings.push(`not in the inventory: ${textOf(tally.unknown)}`);
   if (known + gone > 0) return warnings;
@@ -117,21 +122,6 @@ function rowsText({ rows, indexes }: SomeRows, lineOf: Draft["lineOf"]): string 
   if (lineOf === undefined) return count;
   const lines = indexes.map(lineOf).join(", ");
   return `${count} (${rows === 1 ? "line" : "lines"} ${lines}${rows > indexes.length ? ", …" : ""})`;
-}
-
-/** Warns of speed classes that no SIM has, where the deployment lists none: most likely typing mistakes. */
-async function classWarnings(
-  classes: Draft["tally"]["classes"],
-  { fleet }: ReportDeps,
-  { isComplete, textOf }: { readonly isComplete: boolean; readonly textOf: (some: SomeRows) => string },
-): Promise<string[]> {
-  const warnings: string[] = [];
-  for (const [speedClass, rows] of classes) {
-    if (fleet.speedClasses.length === 0 && isComplete && !(await someSimHas(speedClass, fleet))) {
-      warnings.push(`no SIM has the speed class ${speedClass}: ${textOf(rows)}; check its spelling`);
-    }
-  }
-  return warnings;
 }
 
 async function someSimHas(speedClass: string, { inventory, profile }: KnownFleet): Promise<boolean> {

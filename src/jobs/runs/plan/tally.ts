@@ -89,17 +89,14 @@ export class PlanTally {
       byClass.set(place, some);
       addTo(some, index);
     }
-    const count = Object.fromEntries(verdicts.map((verdict, i) => [verdict, byVerdict[i]])) as Record<
-      RowVerdict,
-      number
-    >;
+    const count = Object.fromEntries(verdicts.map((verdict, i) => [verdict, byVerdict[i] ?? 0]));
     const classes = [...this.#classes].flatMap(([speedClass, place]) => {
       const some = byClass.get(place);
       return some === undefined ? [] : [[speedClass, some] as const];
     });
     // Why rows of an undo are left as they are, the most frequent reason first.
     const left = [...this.#left].toSorted(([, a], [, b]) => b - a);
-    return { verdicts: count, costly, unchangedSkipped, unknown, classes, left };
+    return { verdicts: count as Record<RowVerdict, number>, costly, unchangedSkipped, unknown, classes, left };
   }
 
   /** The place of a speed class; 0 if there are too many. */
