@@ -8,9 +8,8 @@ import { failureLimitOf } from "#fleet/run.ts";
 import { wavesOf } from "#fleet/waves.ts";
 import { type FollowUpPlan, type PlanDocument, type RunReport, type OrderQuery, showRunSummary } from "./contract.ts";
 import { assertHasRows } from "./ledger/run-record.ts";
-import type { Planned } from "./plan/plans.ts";
 import type { Order, RunService } from "./service.ts";
-import { changedBy } from "./plan/plan.ts";
+import { type Planned, changedBy } from "./plan/plans.ts";
 import { newRunId } from "./submit.ts";
 
 export interface RunEndpointDeps {

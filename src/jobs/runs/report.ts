@@ -6,7 +6,7 @@ import type { Activity } from "#engine/activity-log.ts";
 import type { RunReport } from "./contract.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { type Forecast, aheadOf } from "./plan/forecast.ts";
-import { changedBy, reportOfWaves } from "./plan/plan.ts";
+import { changedBy, reportOfWaves } from "./plan/plans.ts";
 
 /** @param forecast of its calls; undefined if it is not running, or nothing is known */
 export function reportOf(run: RunRecord, forecast?: Forecast): RunReport {

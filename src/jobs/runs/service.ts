@@ -20,8 +20,7 @@ import { type KnownFleet, classifyRows } from "./plan/classify.ts";
 import { type DraftRequest, type DraftSource, writeDraft } from "./plan/draft.ts";
 import { compareDraft, overlapSettler } from "./overlap.ts";
 import { type ForecastDeps, type QuotaWork, forecaster, workByQuota } from "./plan/forecast.ts";
-import { reportOfDraft, failureLimit } from "./plan/plan.ts";
-import { type Planned, Plans, missing } from "./plan/plans.ts";
+import { type Planned, Plans, failureLimit, missing, reportOfDraft } from "./plan/plans.ts";
 import { type RowOrigin, openSource } from "./plan/row-source.ts";
 import { type RunPolicy, type Confirmation, type Signature, firstState, newRunId, runIdFor } from "./submit.ts";
 import type { RowReport, RunReport, RunSummary, SimRun } from "./contract.ts";
@@ -80,7 +79,7 @@ interface RunDeps extends ForecastDeps {
 const minKeptMs = 2_000;
 
 export class RunService {
-  readonly control: RunControl;
+  readonly control: ReturnType<typeof runControl>;
   /** Runs that were planned and not started yet. */
   readonly plans: Plans;
   readonly #deps: RunDeps;
@@ -91,7 +90,7 @@ export class RunService {
     this.#deps = deps;
     this.#forecasts = forecaster(deps);
     this.plans = new Plans(deps);
-    this.control = new RunControl(deps);
+    this.control = runControl(deps);
     this.#summaries = keepAnswers(deps.clock, minKeptMs);
   }
 
@@ -446,56 +445,56 @@ function refuseSecretValues({ inputs }: SimOperation, set: Readonly<Record<strin
 //   running | paused | awaiting-approval -> cancelled (cancel)
 // and those caused by its own rows (settle.lua): completed, aborted. Workers notice a transition with the next outcome.
 
-class RunControl {
-  readonly #deps: Pick<RunDeps, "ledger" | "queues" | "clock">;
+interface By {
+  readonly reason?: string;
+  readonly by?: string;
+}
 
-  constructor(deps: Pick<RunDeps, "ledger" | "queues" | "clock">) {
-    this.#deps = deps;
-  }
+function runControl({ ledger, queues, clock }: Pick<RunDeps, "ledger" | "queues" | "clock">) {
+  return {
+    /** Stops making calls; calls in flight end and are settled. */
+    pause: (runId: string, options: By = {}): Promise<void> =>
+      ledger.move(runId, "paused", ["running", "paused"], options),
 
-  /** Stops making calls; calls in flight end and are settled. */
-  async pause(runId: string, options: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
-    await this.#deps.ledger.move(runId, "paused", ["running", "paused"], options);
-  }
+    /** Resumes the run where it was paused. Also skips pending retry delays. */
+    async resume(runId: string, options: Pick<By, "by"> = {}): Promise<void> {
+      const { state } = await ledger.run(runId);
+      if (isRunOver(state)) {
+        throw new SimfleetError(
+          "RUN_STATE_CONFLICT",
+          `Run ${runId} is ${state} and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}`,
+        );
+      }
+      await ledger.move(runId, "running", ["paused", "running"], options);
+      await queues.enqueue(await ledger.run(runId), "now");
+    },
 
-  /** Resumes the run where it was paused. Also skips pending retry delays. */
-  async resume(runId: string, options: { readonly by?: string } = {}): Promise<void> {
-    const run = await this.#deps.ledger.run(runId);
-    if (isRunOver(run.state)) {
-      throw new SimfleetError(
-        "RUN_STATE_CONFLICT",
-        `Run ${runId} is ${run.state} and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}`,
-      );
-    }
-    await this.#deps.ledger.move(runId, "running", ["paused", "running"], options);
-    await this.#deps.queues.enqueue(await this.#deps.ledger.run(runId), "now");
-  }
+    /**
+     * Starts a run that awaits approval.
+     * @param by who approves; must differ from who submitted the run
+     * @throws SimfleetError RUN_STATE_CONFLICT
+     */
+    async approve(runId: string, by: string): Promise<void> {
+      const { submittedBy, state } = await ledger.run(runId);
+      if (state === "awaiting-approval" && submittedBy === by) {
+        throw new SimfleetError(
+          "RUN_STATE_CONFLICT",
+          `Run ${runId} was submitted by ${by}: someone else has to approve it (simfleet runs approve ${runId})`,
+        );
+      }
+      await ledger.move(runId, "running", ["awaiting-approval"], { by });
+      await queues.enqueue(await ledger.run(runId));
+    },
 
-  /**
-   * Starts a run that awaits approval.
-   * @param by who approves; must differ from who submitted the run
-   * @throws SimfleetError RUN_STATE_CONFLICT
-   */
-  async approve(runId: string, by: string): Promise<void> {
-    const { submittedBy, state } = await this.#deps.ledger.run(runId);
-    if (state === "awaiting-approval" && submittedBy === by) {
-      throw new SimfleetError(
-        "RUN_STATE_CONFLICT",
-        `Run ${runId} was submitted by ${by}: someone else has to approve it (simfleet runs approve ${runId})`,
-      );
-    }
-    await this.#deps.ledger.move(runId, "running", ["awaiting-approval"], { by });
-    await this.#deps.queues.enqueue(await this.#deps.ledger.run(runId));
-  }
-
-  /** Ends the run: rows not yet sent are left unchanged. Waits some seconds for calls in flight. */
-  async cancel(runId: string, options: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
-    const how = { reason: "cancelled by a user", ...options };
-    await this.#deps.ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], how);
-    await readWhenEnded(runId, this.#deps);
-    // No work on it would do that anymore, and its rows can be removed from now on.
-    await overlapSettler(this.#deps.ledger)(runId);
-  }
+    /** Ends the run: rows not yet sent are left unchanged. Waits some seconds for calls in flight. */
+    async cancel(runId: string, options: By = {}): Promise<void> {
+      const how = { reason: "cancelled by a user", ...options };
+      await ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], how);
+      await readWhenEnded(runId, { ledger, clock });
+      // No work on it would do that anymore, and its rows can be removed from now on.
+      await overlapSettler(ledger)(runId);
+    },
+  };
 }
 
 // Lists runs page by page, newest first, filtered by state and profile.

@@ -103,7 +103,7 @@ const progressIfKnown = {
   archive: asText,
   /** Why it was aborted, cancelled or paused. */
   reason: asText,
-  /** Plan as JSON (plan.ts), kept until the run is started. */
+  /** Plan as JSON (plans.ts), kept until the run is started. */
   plan: asText,
 };
 
@@ -119,7 +119,7 @@ export type RunRecord = RunHead &
 function derived(hash: Readonly<Record<string, string>>, state: RunState, hands: number) {
   const isEnding = isCutShort(state) && hands > 0;
   return {
-    tally: decodeTally({ isCut: isCutShort(state) && !isEnding }, (field) => Number(hash[field] ?? 0)),
+    tally: decodeTally(hash, { isCut: isCutShort(state) && !isEnding }),
     /** The run was aborted or cancelled while calls were in flight that have not all ended: rows may still get an outcome. */
     isEnding,
     /** Work on it is in progress: calls of it may be in flight. */
@@ -200,8 +200,8 @@ export const statusFields = ["state", "total", "done", "skipped", "rejected", "f
 export function decodeStatus(values: readonly (string | null)[]): Pick<RunRecord, "state" | "tally"> | undefined {
   if (typeof values[0] !== "string") return undefined;
   const state = values[0] as RunState;
-  const number = (field: string): number => Number(values[statusFields.findIndex((name) => name === field)] ?? 0);
-  return { state, tally: decodeTally({ isCut: isCutShort(state) }, number) };
+  const hash = Object.fromEntries(statusFields.map((name, i) => [name, values[i] ?? "0"]));
+  return { state, tally: decodeTally(hash, { isCut: isCutShort(state) }) };
 }
 
 function isCutShort(state: RunState): boolean {
@@ -209,17 +209,12 @@ function isCutShort(state: RunState): boolean {
 }
 
 /** If a run was aborted or cancelled, rows without an outcome count as cancelled, so that the counts always add up. */
-function decodeTally({ isCut }: { isCut: boolean }, number: (field: string) => number): Tally {
-  const total = number("total");
-  const settled = {
-    done: number("done"),
-    skipped: number("skipped"),
-    rejected: number("rejected"),
-    failed: number("failed"),
-    unknown: number("unknown"),
-  };
-  const left = total - settled.done - settled.skipped - settled.rejected - settled.failed - settled.unknown;
-  return { total, ...settled, cancelled: isCut ? left : 0, pending: isCut ? 0 : left };
+function decodeTally(hash: Readonly<Record<string, string>>, { isCut }: { isCut: boolean }): Tally {
+  const [total = 0, done = 0, skipped = 0, rejected = 0, failed = 0, unknown = 0] = statusFields
+    .slice(1)
+    .map((name) => Number(hash[name] ?? 0));
+  const left = total - done - skipped - rejected - failed - unknown;
+  return { total, done, skipped, rejected, failed, unknown, cancelled: isCut ? left : 0, pending: isCut ? 0 : left };
 }
 
 /** @throws SimfleetError ROWS_REMOVED if the rows of the run were removed */
