@@ -9,7 +9,7 @@
  * Another process continues with a claimed file if nothing has happened to it for the settle time. Repeating a step has no
  * effect: the run's id and the event's mark make both unique.
  */
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import type { EventType } from "#events/event.ts";
@@ -35,7 +35,7 @@ import { withoutContent } from "#intake/columns.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import type { Planned } from "#jobs/runs/plan/plans.ts";
 import { exitCodeOf } from "#jobs/runs/report.ts";
-import { runIdFor } from "#jobs/runs/submit.ts";
+import { newRunId } from "#jobs/runs/submit.ts";
 
 type EndedRun = Extract<FileRun, { isOver: true }>;
 
@@ -316,7 +316,7 @@ export type FileRun = NonNullable<Awaited<ReturnType<FileRuns["status"]>>>;
 export function droppedFileRuns(deps: { runService: RunService; clock: Clock; folder: DropFolder }) {
   const { runService, clock, folder } = deps;
   return {
-    newRunId: () => runIdFor(randomUUID(), clock.wallMs()),
+    newRunId: () => newRunId(clock.wallMs()),
 
     /** Submits a file as the run with this id, or returns why it cannot be one. @throws errors that may be temporary */
     async submit(path: string, { runId, name }: { runId: string; name: string }) {

@@ -2,7 +2,7 @@
  * What decides whether planned rows become a run, and in which state. Every run is started through here: from a plan that
  * was kept, from rows that come with the request, as a retry, or as an undo.
  */
-import { createHash, randomInt } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { RunState } from "#fleet/run.ts";
 import { withoutContent } from "#intake/columns.ts";
@@ -76,15 +76,11 @@ const idAlphabet = "abcdefghjkmnpqrstuvwxyz23456789";
 
 /** `r-20261120-103045-x7k2m9ab`: sorts by time, is easy to read out, and is never all digits. */
 export function newRunId(wallMs: number): string {
-  return `r-${stampOf(wallMs)}-${randomTail()}`;
+  return runIdFor(randomUUID(), wallMs);
 }
 
-/** Random characters after the time: two runs of the same second collide once in 850 billion. */
+/** Characters after the time: two runs of the same second collide once in 850 billion. */
 const tailLength = 8;
-
-function randomTail(): string {
-  return Array.from({ length: tailLength }, () => idAlphabet[randomInt(idAlphabet.length)]).join("");
-}
 
 /** Derives a run id from a key; the same key always gives the same id: `r-20261120-103045-x7k2m9ab`. */
 export function runIdFor(key: string, wallMs: number): string {

@@ -248,7 +248,7 @@ class SegmentWriter {
         const amended = { index: row.index, line, key, inputs, cells, weight: 1, problem: late.conflictOf(row.index) };
         this.#count(row, -1);
         this.#count(amended, 1);
-        tally.markConflict(row.index);
+        tally.markConflict(row);
         if (faults.length < maxProblems) faults.push({ index: row.index, line, ...amended.problem });
         return amended;
       });

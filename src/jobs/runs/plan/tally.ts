@@ -1,18 +1,16 @@
 /**
  * Counts the rows of a plan as they come: by verdict, calls that cost money, and what to warn of. The end of a file may
- * turn counted rows into conflicts, so each row is remembered in two bytes, and the counts are made at the end.
+ * turn counted rows into conflicts, so what a stored row does not tell is remembered in a byte.
  */
 import { type FieldChange, changesOf, setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { placeholdersIn } from "#fleet/sim-operation/template.ts";
 import { type Changed, type RowVerdict, verdicts } from "../contract.ts";
 import { type FieldValues, type StoredRow, operationOf } from "../ledger/packing.ts";
 import type { RunHead } from "../ledger/run-record.ts";
-import type { ClassifiedRow } from "./classify.ts";
+import { type ClassifiedRow, verdictOfRow } from "./classify.ts";
 
-/** A row in 16 bits: its verdict, whether it costs money, whether it is skipped, and the place of its speed class from 1. */
-const costlyBit = 8;
-const skippedBit = 16;
-const classShift = 5;
+const costlyBit = 1;
+const skippedBit = 2;
 /** Speed classes that a plan looks at; a file with more has another column under this name. */
 const maxUnlisted = 20;
 
@@ -20,98 +18,81 @@ const maxUnlisted = 20;
 export interface SomeRows {
   rows: number;
   /** The first of them. */
-  readonly indexes: number[];
+  indexes: number[];
 }
 
 const rowsNamed = 5;
 
 export class PlanTally {
-  #kinds = new Uint16Array(1_024);
   readonly #hasClasses: boolean;
-  readonly #classes = new Map<string, number>();
+  readonly #verdicts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<RowVerdict, number>;
+  readonly #unknown: SomeRows = { rows: 0, indexes: [] };
+  readonly #classes = new Map<string, SomeRows>();
   readonly #left = new Map<string, number>();
-  #count = 0;
+  #bits = new Uint8Array(1_024);
+  #costly = 0;
+  #unchangedSkipped = 0;
 
   constructor(operation: string) {
     this.#hasClasses = operation === setSpeedClassName;
   }
 
-  get rows(): number {
-    return this.#count;
-  }
-
   /** Adds the next row. @param isSkipped it changes nothing and makes no call */
-  add({ row, verdict, isCostly, problem }: ClassifiedRow, isSkipped: boolean): void {
-    if (this.#count === this.#kinds.length) {
-      const grown = new Uint16Array(this.#count * 2);
-      grown.set(this.#kinds);
-      this.#kinds = grown;
+  add({ row, verdict, isCostly }: ClassifiedRow, isSkipped: boolean): void {
+    if (row.index === this.#bits.length) {
+      const grown = new Uint8Array(row.index * 2);
+      grown.set(this.#bits);
+      this.#bits = grown;
     }
-    const speedClass = problem === undefined && this.#hasClasses ? this.#placeOf(row.inputs[0] ?? "") : 0;
-    const costly = isCostly ? costlyBit : 0;
-    const skipped = isSkipped ? skippedBit : 0;
-    this.#kinds[this.#count] = verdicts.indexOf(verdict) | costly | skipped | (speedClass << classShift);
-    this.#count += 1;
+    this.#bits[row.index] = (isCostly ? costlyBit : 0) | (isSkipped ? skippedBit : 0);
+    this.#count(row, verdict, 1);
     const { skipped: reason } = row;
     if (reason !== undefined && (this.#left.has(reason) || this.#left.size < maxGroups))
       this.#left.set(reason, (this.#left.get(reason) ?? 0) + 1);
   }
 
   isSkipped(index: number): boolean {
-    return ((this.#kinds[index] ?? 0) & skippedBit) !== 0;
+    return ((this.#bits[index] ?? 0) & skippedBit) !== 0;
   }
 
   /** A row turns out to be in conflict with another one. */
-  markConflict(index: number): void {
-    this.#kinds[index] = verdicts.indexOf("conflict");
+  markConflict(row: StoredRow): void {
+    this.#count(row, verdictOfRow(row), -1);
+    this.#verdicts.conflict += 1;
   }
 
   counts() {
-    const byVerdict = verdicts.map(() => 0);
-    const byClass = new Map<number, SomeRows>();
-    const unknown: SomeRows = { rows: 0, indexes: [] };
-    let costly = 0;
-    let unchangedSkipped = 0;
-    for (let index = 0; index < this.#count; index += 1) {
-      const kind = this.#kinds[index] ?? 0;
-      const at = kind & 7;
-      const verdict = verdicts[at];
-      byVerdict[at] = (byVerdict[at] ?? 0) + 1;
-      if (verdict === "not-in-inventory") addTo(unknown, index);
-      const isSkipped = (kind & skippedBit) !== 0;
-      if (isSkipped && verdict === "unchanged") unchangedSkipped += 1;
-      const isCalled =
-        verdict === "change" || verdict === "not-in-inventory" || (verdict === "unchanged" && !isSkipped);
-      if (isCalled && (kind & costlyBit) !== 0) costly += 1;
-      const place = kind >> classShift;
-      if (place === 0) continue;
-      const some = byClass.get(place) ?? { rows: 0, indexes: [] };
-      byClass.set(place, some);
-      addTo(some, index);
-    }
-    const count = Object.fromEntries(verdicts.map((verdict, i) => [verdict, byVerdict[i] ?? 0]));
-    const classes = [...this.#classes].flatMap(([speedClass, place]) => {
-      const some = byClass.get(place);
-      return some === undefined ? [] : [[speedClass, some] as const];
-    });
-    // Why rows of an undo are left as they are, the most frequent reason first.
-    const left = [...this.#left].toSorted(([, a], [, b]) => b - a);
-    return { verdicts: count as Record<RowVerdict, number>, costly, unchangedSkipped, unknown, classes, left };
+    return {
+      verdicts: this.#verdicts,
+      costly: this.#costly,
+      unchangedSkipped: this.#unchangedSkipped,
+      unknown: this.#unknown,
+      classes: [...this.#classes].filter(([, { rows }]) => rows > 0),
+      /** Why rows of an undo are left as they are, the most frequent reason first. */
+      left: [...this.#left].toSorted(([, a], [, b]) => b - a),
+    };
   }
 
-  /** The place of a speed class; 0 if there are too many. */
-  #placeOf(speedClass: string): number {
-    const known = this.#classes.get(speedClass);
-    if (known !== undefined) return known;
-    if (this.#classes.size >= maxUnlisted) return 0;
-    this.#classes.set(speedClass, this.#classes.size + 1);
-    return this.#classes.size;
+  #count({ index, problem, inputs: [speedClass = ""] }: StoredRow, verdict: RowVerdict, by: 1 | -1): void {
+    this.#verdicts[verdict] += by;
+    const isUnchanged = verdict === "unchanged";
+    const isSkipped = isUnchanged && this.isSkipped(index);
+    if (isSkipped) this.#unchangedSkipped += by;
+    const isCalled = verdict === "change" || verdict === "not-in-inventory" || (isUnchanged && !isSkipped);
+    if (isCalled && ((this.#bits[index] ?? 0) & costlyBit) !== 0) this.#costly += by;
+    if (verdict === "not-in-inventory") addTo(this.#unknown, index, by);
+    if (!this.#hasClasses || problem !== undefined) return;
+    const isNew = !this.#classes.has(speedClass) && this.#classes.size < maxUnlisted;
+    if (isNew) this.#classes.set(speedClass, { rows: 0, indexes: [] });
+    const some = this.#classes.get(speedClass);
+    if (some !== undefined) addTo(some, index, by);
   }
 }
 
-function addTo(some: SomeRows, index: number): void {
-  some.rows += 1;
-  if (some.indexes.length < rowsNamed) some.indexes.push(index);
+function addTo(some: SomeRows, index: number, by: 1 | -1): void {
+  some.rows += by;
+  if (by === -1) some.indexes = some.indexes.filter((other) => other !== index);
+  else if (some.indexes.length < rowsNamed) some.indexes.push(index);
 }
 
 // What the calls change: rows with the same values before and after, counted together.
