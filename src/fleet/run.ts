@@ -19,22 +19,15 @@ export function isRunSettled({ state, counts }: { readonly state: RunState; read
   return isRunOver(state) && counts.pending === 0;
 }
 
-/** The outcome of a row; `pending` until one of the others is recorded, which is final. */
+/**
+ * The outcome of a row; `pending` until one of the others is recorded, which is final. `unknown`: sent once, response lost,
+ * not safe to repeat.
+ */
 export const outcomes = ["done", "skipped", "rejected", "failed", "unknown", "cancelled", "pending"] as const;
 export type Outcome = (typeof outcomes)[number];
 
 /** Counts of rows by outcome; they always add up to `total`. */
-export interface Tally {
-  readonly total: number;
-  readonly done: number;
-  readonly skipped: number;
-  readonly rejected: number;
-  readonly failed: number;
-  /** Sent once, response lost, not safe to repeat. */
-  readonly unknown: number;
-  readonly cancelled: number;
-  readonly pending: number;
-}
+export type Tally = Readonly<Record<Outcome | "total", number>>;
 
 /** A limit on failures: a number of rows, or a percentage of the rows that make a call. */
 export type FailureLimit = { readonly rows: number } | { readonly percent: number };

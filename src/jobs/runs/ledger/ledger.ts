@@ -182,7 +182,7 @@ export class Ledger {
     takes: readonly RowGroup[] = [],
   ): Promise<"committed" | "exists"> {
     const draft = this.#keys.runDraft(draftId);
-    const reply = await this.#commit({ head, state, draft, attempt: draft, takes });
+    const reply = await this.#commit(head, state, takes, { draft, attempt: draft });
     if (reply === "expired") throw expired(head.runId);
     return reply;
   }
@@ -193,10 +193,16 @@ export class Ledger {
    * @throws SimfleetError RUN_STATE_CONFLICT if another run has taken its rows: the plan is kept
    */
   start(head: RunHead, state: RunState, takes: readonly RowGroup[]): Promise<"committed" | "exists" | "expired"> {
-    return this.#commit({ head, state, draft: this.#keys.runInput(head.runId), attempt: randomUUID(), takes });
+    return this.#commit(head, state, takes, { draft: this.#keys.runInput(head.runId), attempt: randomUUID() });
   }
 
-  async #commit({ head, state, draft, attempt, takes }: Commit): Promise<"committed" | "exists" | "expired"> {
+  /** @param from `draft`: key of the drafted rows, or of those of a plan; `attempt`: the same for a repeated command only */
+  async #commit(
+    head: RunHead,
+    state: RunState,
+    takes: readonly RowGroup[],
+    { draft, attempt }: { readonly draft: string; readonly attempt: string },
+  ): Promise<"committed" | "exists" | "expired"> {
     const { runId, segments, createdAtMs, submittedBy = "" } = head;
     const sourceId = head.retryOf ?? head.undoOf ?? "";
     const keys = [this.#keys.run(runId), draft, this.#keys.runInput(runId), this.#keys.runs(), this.#keys.events()];
@@ -550,16 +556,6 @@ export class Ledger {
       keys.runFinished(runId),
     ];
   }
-}
-
-interface Commit {
-  readonly head: RunHead;
-  readonly state: RunState;
-  /** The key of the drafted rows; for a plan, that of its rows. */
-  readonly draft: string;
-  /** Distinguishes a repeated command from another one. */
-  readonly attempt: string;
-  readonly takes: readonly RowGroup[];
 }
 
 /** The cursor of a page that was never returned, or whose run was deleted. */
