@@ -84,7 +84,7 @@ function unpackValues(packed: PackedValues): FieldValues {
   return typeof packed === "string" ? [packed] : packed;
 }
 
-/** What few rows have. */
+/** Fields that few rows have. */
 const rareFields = ["duplicateOf", "problem", "skipped", "onlyIf", "operation", "planned", "met"] as const;
 
 type RowTuple = [

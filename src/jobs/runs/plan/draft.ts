@@ -100,8 +100,7 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
       signal?.throwIfAborted();
       const rows = batch.map((classified) => {
         const { row, problem } = classified;
-        const isSkipped =
-          skipUnchanged !== false && problem === undefined && isUnchanged(classified, tally, skipUnchanged);
+        const isSkipped = problem === undefined && isUnchanged(classified, tally, skipUnchanged);
         tally.add(classified, isSkipped);
         if (problem !== undefined && faults.length < maxProblems)
           faults.push({ index: row.index, line: row.line, ...problem });
@@ -152,9 +151,9 @@ async function trustsInventory(profile: string, ledger: Ledger): Promise<"fresh"
 }
 
 /** Whether the row is left out, or the one whose call it shares. */
-function isUnchanged({ row, verdict, isFresh }: ClassifiedRow, tally: PlanTally, which: "fresh" | true): boolean {
+function isUnchanged({ row, verdict, isFresh }: ClassifiedRow, tally: PlanTally, which: "fresh" | boolean): boolean {
   if (row.duplicateOf !== undefined) return tally.isSkipped(row.duplicateOf);
-  return verdict === "unchanged" && (which === true || isFresh === true);
+  return verdict === "unchanged" && (which === "fresh" ? isFresh === true : which);
 }
 
 /** The first problems of both lists; a conflict replaces another problem of its row. */
