@@ -125,10 +125,7 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
         operations,
         header,
         sha256: source.sha256(),
-        total: writer.rows,
-        rejectedAtIntake: writer.rejected,
-        skippedAtIntake: writer.skipped,
-        changes: writer.changes,
+        ...writer.counts(),
         ...parts,
       },
       takes: source.takes?.(writer) ?? [],
@@ -180,8 +177,8 @@ class SegmentWriter {
   /** Calls among them whose SIM meets the gate. */
   met = 0;
   rows = 0;
-  rejected = 0;
-  skipped = 0;
+  #rejected = 0;
+  #skipped = 0;
   readonly #ledger: Ledger;
   readonly #draftId: string;
   readonly #operations: RunHead["operations"];
@@ -196,8 +193,9 @@ class SegmentWriter {
     this.#changes = new ChangeTally(operations);
   }
 
-  get changes(): NonNullable<RunHead["changes"]> {
-    return this.#changes.mostFrequent();
+  counts() {
+    const changes = this.#changes.mostFrequent();
+    return { total: this.rows, rejectedAtIntake: this.#rejected, skippedAtIntake: this.#skipped, changes };
   }
 
   async add(row: StoredRow): Promise<void> {
@@ -258,8 +256,8 @@ class SegmentWriter {
   }
 
   #count(row: StoredRow, by: 1 | -1): void {
-    if (row.problem !== undefined) this.rejected += by;
-    if (row.skipped !== undefined) this.skipped += by;
+    if (row.problem !== undefined) this.#rejected += by;
+    if (row.skipped !== undefined) this.#skipped += by;
     if (!isCallable(row)) return;
     this.calls += by;
     if (row.met === true) this.met += by;
