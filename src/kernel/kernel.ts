@@ -170,7 +170,7 @@ function watchOver(lifecycle: Lifecycle, name: string, working: Working): Workin
 }
 
 /** The version of what is stored in Redis. */
-const dataVersion = 4;
+const dataVersion = 5;
 
 /** @throws SimfleetError STORE_UNAVAILABLE for data of another version, which this one would misread */
 async function assertDataVersion(connections: RedisConnections): Promise<void> {

@@ -1,11 +1,17 @@
 /** Words that no command knows: errors with a suggestion, in one form, with exit code 2. */
-import { describe, expect, test } from "vitest";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
 import { features } from "#features.ts";
 import { buildProgram, runProgram } from "#cli/program.ts";
 import { type Ended, processIo } from "../../support/process-io.ts";
 
+const dataDir = await mkdtemp(join(tmpdir(), "simfleet-words-"));
+afterAll(() => rm(dataDir, { recursive: true }));
+
 async function run(line: string): Promise<Ended> {
-  const { io, ended } = processIo();
+  const { io, ended } = processIo({ SIMFLEET_DATA_DIR: dataDir });
   await runProgram(line.split(" "), { io, features, version: "1.2.3", runWorker: () => Promise.resolve() });
   return ended;
 }
