@@ -1,12 +1,12 @@
 /**
  * Cron expressions in a time zone. A time of day that a switch to daylight saving time skips fires later by the length
- * of the shift; one that occurs twice fires once. Schedules of every so many minutes continue by the minute. Where clocks are
- * not shifted by an hour, as on Lord Howe Island, times near a shift may be skipped, or fire twice.
+ * of the shift; one that occurs twice fires once. Schedules of every so many minutes continue by the minute.
  * Expressions that cron-parser accepts but an operator hardly intends (too few fields, `H` for a random value) are
  * rejected.
  */
 import { CronExpressionParser } from "cron-parser";
 import { SimfleetError, messageOf } from "#core/errors.ts";
+import { WallClock } from "./wall-clock.ts";
 
 export interface Cron {
   readonly text: string;
@@ -32,14 +32,22 @@ export function parseCron(text: string, timezone: string): Cron {
   }
   const random = isName ? undefined : fields.find((field) => /(^|[^A-Za-z])H/i.test(field));
   if (random !== undefined) throw fault(text, `${random} means a random value; use jitterSeconds instead`);
-  const next = (afterMs: number): number | undefined => {
+  const nextIn = (zone: string, afterMs: number): number | undefined => {
     try {
-      return CronExpressionParser.parse(text, { tz: timezone, currentDate: new Date(afterMs) })
+      return CronExpressionParser.parse(text, { tz: zone, currentDate: new Date(afterMs) })
         .next()
         .getTime();
     } catch {
       return undefined;
     }
+  };
+  const wall = new WallClock(timezone);
+  const isEveryHour = text.trim() === "@hourly" || fields.at(-4)?.startsWith("*") === true;
+  const next = (afterMs: number): number | undefined => {
+    if (!wall.isOddIn(afterMs)) return nextIn(timezone, afterMs);
+    // cron-parser assumes shifts of an hour: for others it skips times or returns them twice.
+    const nextShown = (shownMs: number): number | undefined => nextIn("UTC", shownMs);
+    return isEveryHour ? wall.firstShownAfter(afterMs, nextShown) : wall.firstAfter(afterMs, nextShown);
   };
   try {
     CronExpressionParser.parse(text, { tz: timezone });

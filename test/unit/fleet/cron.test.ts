@@ -47,6 +47,26 @@ describe("cron expressions", () => {
   });
 
   it.each([
+    // Put forward by half an hour at 02:00, and back at 02:00.
+    ["15 2 * * *", "Australia/Lord_Howe", "2026-10-02T20:00:00Z", ["10-04 02:45", "10-05 02:15"]],
+    ["45 2 * * *", "Australia/Lord_Howe", "2026-10-02T20:00:00Z", ["10-04 02:45", "10-05 02:45"]],
+    ["10,20,40 2 * * 0", "Australia/Lord_Howe", "2026-10-02T20:00:00Z", ["10-04 02:40", "10-04 02:50", "10-11 02:10"]],
+    ["45 1 * * *", "Australia/Lord_Howe", "2026-04-04T00:00:00Z", ["04-05 01:45", "04-06 01:45"]],
+    ["30 * * * *", "Australia/Lord_Howe", "2026-10-03T14:00:00Z", ["10-04 01:30", "10-04 02:30", "10-04 03:30"]],
+    ["*/20 * * * *", "Australia/Lord_Howe", "2026-10-03T15:15:00Z", ["10-04 02:40", "10-04 03:00", "10-04 03:20"]],
+    ["*/20 * * * *", "Australia/Lord_Howe", "2026-04-04T14:35:00Z", ["04-05 01:40", "04-05 01:40", "04-05 02:00"]],
+    [
+      "@hourly",
+      "Antarctica/Troll",
+      "2026-10-24T23:30:00Z",
+      ["10-25 02:00", "10-25 01:00", "10-25 02:00", "10-25 03:00"],
+    ],
+    // Put forward by two hours at 01:00, and back at 03:00.
+    ["15 1 * * *", "Antarctica/Troll", "2026-03-28T02:00:00Z", ["03-29 03:15", "03-30 01:15"]],
+    ["30 2 * * *", "Antarctica/Troll", "2026-03-28T04:00:00Z", ["03-29 04:30", "03-30 02:30"]],
+    ["30 1 * * *", "Antarctica/Troll", "2026-10-24T12:00:00Z", ["10-25 01:30", "10-26 01:30"]],
+    ["30 2 * * *", "Antarctica/Troll", "2026-10-24T12:00:00Z", ["10-25 02:30", "10-26 02:30"]],
+    // And where clocks are put forward by an hour, as everywhere else.
     ["15 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["03-29 03:15", "03-30 02:15"]],
     ["15 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["10-25 02:15", "10-26 02:15"]],
   ])(
@@ -62,13 +82,20 @@ describe("cron expressions", () => {
   );
 
   it("a cron expression yields the same times in any order of queries", () => {
-    const cron = parseCron("5,20,35,50 0-5 * * *", "Europe/Berlin");
-    const startMs = Date.parse("2026-03-28T22:00:00Z");
-    const times = new Set<number>();
-    for (let at = cron.next(startMs) ?? 0; at < startMs + 30_000_000; at = cron.next(at) ?? Infinity) times.add(at);
-    for (let atMs = startMs; atMs < startMs + 30_000_000; atMs += 240_000) {
-      const following = [...times].filter((time) => time > atMs).toSorted((a, b) => a - b)[0];
-      if (following !== undefined) expect(cron.next(atMs)).toBe(following);
+    for (const [timezone, from] of [
+      ["Australia/Lord_Howe", "2026-10-03T12:00:00Z"],
+      ["Australia/Lord_Howe", "2026-04-04T12:00:00Z"],
+      ["Antarctica/Troll", "2026-03-28T22:00:00Z"],
+      ["Antarctica/Troll", "2026-10-24T22:00:00Z"],
+    ] as const) {
+      const cron = parseCron("5,20,35,50 0-5 * * *", timezone);
+      const startMs = Date.parse(from);
+      const times = new Set<number>();
+      for (let at = cron.next(startMs) ?? 0; at < startMs + 30_000_000; at = cron.next(at) ?? Infinity) times.add(at);
+      for (let atMs = startMs; atMs < startMs + 30_000_000; atMs += 240_000) {
+        const following = [...times].filter((time) => time > atMs).toSorted((a, b) => a - b)[0];
+        if (following !== undefined) expect(cron.next(atMs)).toBe(following);
+      }
     }
   });
 
