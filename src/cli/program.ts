@@ -220,7 +220,7 @@ function emit(thrown: unknown, argv: readonly string[], { stdout, stderr, interr
   // It has shown the help, since a command such as `runs` needs another word.
   if (thrown instanceof CommanderError && thrown.code === "commander.help") return 2;
   if (interrupt.aborted && !(thrown instanceof SimfleetError)) return 1;
-  const error = thrown instanceof CommanderError ? usageError(thrown) : thrown;
+  const error = thrown instanceof CommanderError ? usageError(thrown) : withoutFolder(thrown);
   const output = new Output({ isJson: argv.includes("--json"), stdout, stderr });
   const code = error instanceof SimfleetError ? error.code : "INTERNAL";
   if (output.isJson) {
@@ -233,6 +233,13 @@ function emit(thrown: unknown, argv: readonly string[], { stdout, stderr, interr
   if (error instanceof SimfleetError) return error.exitCode;
   output.sayLines(error instanceof Error ? (error.stack ?? "") : "");
   return 4;
+}
+
+/** A relative path has no meaning in a working folder that was deleted. */
+function withoutFolder(thrown: unknown): unknown {
+  if ((thrown as NodeJS.ErrnoException | undefined)?.syscall !== "uv_cwd") return thrown;
+  const message = "The working folder no longer exists, and a relative path was given: change to another folder";
+  return new SimfleetError("USAGE", message);
 }
 
 /** A mistake in the command line in the form of all errors: `Unknown option '--limt'. Did you mean --limit?` */

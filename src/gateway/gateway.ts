@@ -238,8 +238,7 @@ function send(response: ServerResponse, status: number, { contentType, text }: {
   response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
 }
 
-// What is known of the callers: a name for each, one line for each call at `debug`, and the metrics. The number of names is
-// limited, since callers choose them.
+// The names of the callers, for the metrics. Their number is limited, since callers choose them.
 
 const maxNames = 50;
 const maxCharacters = 40;

@@ -210,8 +210,9 @@ function asLatency(text: string): number | readonly [number, number] {
 /** Reads `name=number` for several of these names. @param usual the name of a number alone */
 function perName<Name extends string>(names: readonly Name[], usual = "") {
   return (text: string, before: Partial<Record<Name, number>> = {}): Partial<Record<Name, number>> => {
-    const [name = "", value] = text.includes("=") ? text.split("=", 2) : [usual, text];
-    return { ...before, [oneOf(name, names)]: asNumber(value ?? "") };
+    const [name = "", value] = text.includes("=") || usual === "" ? text.split("=", 2) : [usual, text];
+    if (value === undefined) throw new InvalidArgumentError(`It must be a name and a number, such as ${names[0]}=1.`);
+    return { ...before, [oneOf(name, names)]: asNumber(value) };
   };
 }
 

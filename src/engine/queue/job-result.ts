@@ -1,5 +1,5 @@
 /**
- * The result of a job, as a value. The work never calls the queue itself: report-result.ts translates the result for
+ * The result of a job, as a value. The work never calls the queue itself: queue-worker.ts translates the result for
  * BullMQ.
  */
 import type { PlatformError } from "#core/errors.ts";

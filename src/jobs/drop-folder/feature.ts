@@ -12,10 +12,7 @@ export const dropFolder = feature({
     work: async () => {
       const { dropFolder: folder } = kernel.config;
       if (folder === undefined) return;
-      const [{ droppedFileRuns }, { DropFolderWork, watchDropFolder }] = await Promise.all([
-        import("./work.ts"),
-        import("./work.ts"),
-      ]);
+      const { droppedFileRuns, DropFolderWork, watchDropFolder } = await import("./work.ts");
       const report = logIncidents(kernel.logger, { job: "drop-folder" });
       const onIncident = (message: string): void => report({ message });
       const fileRuns = droppedFileRuns({ runService, clock: kernel.clock, folder });

@@ -4,7 +4,7 @@ import { runs } from "#jobs/runs/feature.ts";
 
 export const quota = feature({
   name: "quota",
-  data: { quotas: ["bucket", "buckets", "pace", "quota-owners"] },
+  data: { quotas: ["bucket", "buckets", "pace", "quota-owners", "rounding"] },
   needs: { runs },
   open: ({ limiter, config }, { runs: { service } }) => {
     const { periodMs } = config.limits;

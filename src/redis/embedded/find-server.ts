@@ -54,7 +54,7 @@ export async function findRedisServer(options: FindOptions): Promise<RedisServer
     await fetchServer(options, home, longestRenewalMs).catch(() => {
       // The present copy still works; the next attempt is in a day.
       const at = (nowMs - renewAfterMs + tryAgainAfterMs) / secondMs;
-      return utimes(fetched.binary, at, at);
+      return utimes(fetched.binary, at, at).catch(() => undefined);
     });
     return fetched;
   }

@@ -3,7 +3,6 @@ import type { Command } from "@commander-js/extra-typings";
 import { startSync } from "#jobs/inventory/contract.ts";
 import { type Changed, type FollowUpPlan, changedText, planUndo, showRun, undoRun } from "../contract.ts";
 import { type Context, isTerminal, withCommon } from "#cli/context.ts";
-import { followSync } from "#jobs/inventory/commands/sims.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { resultsPathOf, startAsked } from "./end-of-run.ts";
 import { type Confirming, confirmation, costText } from "./confirmation.ts";
@@ -30,6 +29,7 @@ export function undoCommand(context: Context): Command {
         if (!isTerminal(io) && plan.calls > 0) await confirmation(confirming(plan), options, io);
         output.say("Syncing first, so that later changes are not overwritten …");
         const sync = await client.call(startSync, { query: { profile, restart: "true" } });
+        const { followSync } = await import("#jobs/inventory/commands/sims.ts");
         const synced = await followSync(sync.profile, caller, io.interrupt);
         if (synced.report.state !== "finished") return synced.exitCode;
         plan = await client.call(planUndo, { params: { runId } });
