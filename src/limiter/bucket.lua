@@ -52,7 +52,7 @@ b.day_throttled = b.day_throttled + b.throttled - (before.throttled or 0)
 local write, gone = {}, {}
 -- A bucket whose windows are not consecutive rules out a way only for itself.
 if b.ways ~= before.ways and (is_periodic() or #b.ways > #before.ways) then
-  redis.call('SET', KEYS[6], b.ways, 'PX', UNUSED_MS)
+  redis.call('SET', KEYS[6], is_periodic() and b.ways or 'und', 'PX', UNUSED_MS)
 end
 for _, name in ipairs(NUMBERS) do
   if b[name] == nil and before[name] then

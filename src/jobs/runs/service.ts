@@ -364,8 +364,10 @@ export class RunService {
   }
 
   /** Counts the outcomes of a run over time, and by reason. @throws SimfleetError RUN_NOT_FOUND, ROWS_REMOVED */
-  summary(runId: string): Promise<RunSummary> {
-    return this.#summaries(runId, () => summarizeRun(runId, this.#deps));
+  async summary(runId: string): Promise<RunSummary> {
+    // One from before the end of a run is not kept beyond it.
+    const state = await this.#deps.ledger.state(runId);
+    return this.#summaries(`${runId} ${state}`, () => summarizeRun(runId, this.#deps));
   }
 
   /** Counts the last thousand runs by state, and their rows by outcome. */
@@ -517,7 +519,8 @@ async function readPage(
   // Plans are few, and their ids sort by time.
   const planned = async (): Promise<RunRecord[]> =>
     (await ledger.planned()).filter(({ runId }) => cursor === undefined || runId < cursor);
-  const found = state === "planned" ? await planned() : ledger.newest(cursor, Math.min(limit + 1, readAtOnce));
+  const atOnce = state === undefined && profile === undefined ? Math.min(limit + 1, readAtOnce) : readAtOnce;
+  const found = state === "planned" ? await planned() : ledger.newest(cursor, atOnce);
   const runs: RunRecord[] = [];
   let scanned = 0;
   let last: string | null = null;

@@ -213,6 +213,18 @@ describe("the list of runs", () => {
     await own.move(ids[6] ?? "", "paused", ["running"]);
     expect((await own.running()).map(({ runId }) => runId).toSorted()).toEqual(ids.slice(0, 6).toSorted());
   });
+
+  it("runs are read to the oldest although one is deleted meanwhile", async () => {
+    const space = new Keys(`${keys.prefix}:deleted`);
+    const own = new Ledger({ redis, keys: space, clock: systemClock, bounds: keptBounds });
+    for (let i = 0; i < 5; i += 1) await submit(own, [[1]], { createdAtMs: begunAtMs + i });
+    const seen: string[] = [];
+    for await (const { runId } of own.newest(undefined, 2)) {
+      seen.push(runId);
+      if (seen.length === 2) await redis.zrem(space.runs(), runId);
+    }
+    expect(seen).toHaveLength(5);
+  });
 });
 
 describe("memory use of runs", () => {

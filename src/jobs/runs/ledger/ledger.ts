@@ -256,14 +256,14 @@ export class Ledger {
    * @throws SimfleetError REQUEST_INVALID if there is no such run
    */
   async *newest(after?: string, atOnce = readAtOnce): AsyncGenerator<RunRecord> {
-    let last = after;
-    let ids: string[];
+    let ids = after === undefined ? [] : [after];
     do {
-      const rank = last === undefined ? -1 : await this.#redis.zrevrank(this.#keys.runs(), last);
-      if (rank === null) throw invalidCursor(last);
+      let rank = ids.length === 0 ? -1 : null;
+      // The last of them may have been deleted meanwhile.
+      for (const id of ids.toReversed()) rank ??= await this.#redis.zrevrank(this.#keys.runs(), id);
+      if (rank === null) throw invalidCursor(after);
       ids = await this.#redis.zrevrange(this.#keys.runs(), rank + 1, rank + atOnce);
       yield* await this.read(ids);
-      last = ids.at(-1);
     } while (ids.length === atOnce);
   }
 

@@ -136,7 +136,7 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
       lineOf: source.late === undefined ? undefined : (index) => source.late?.lineOf(index) ?? 0,
     };
   } catch (thrown) {
-    await writer.end().catch(() => undefined);
+    await writer.settled().catch(() => undefined);
     await ledger.discard(wholeId).catch(() => undefined);
     throw isRefusedForMemory(thrown) ? outOfRoom(writer.rows, await memory()) : thrown;
   }
@@ -210,7 +210,12 @@ class SegmentWriter {
   /** Resolves when all rows are written; the next one begins a segment. */
   async end(): Promise<void> {
     await this.#write();
-    await this.#writing;
+    await this.settled();
+  }
+
+  /** Resolves when no write is in progress. @throws what that write has thrown */
+  settled(): Promise<void> {
+    return this.#writing;
   }
 
   /** Resolves when the segment before is written. */

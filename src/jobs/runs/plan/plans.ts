@@ -270,7 +270,7 @@ async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
  */
 function rowsText({ rows, indexes }: SomeRows, lineOf: Draft["lineOf"]): string {
   const count = `${rows} ${rows === 1 ? "row" : "rows"}`;
-  if (lineOf === undefined) return count;
+  if (lineOf === undefined || indexes.length === 0) return count;
   const lines = indexes.map(lineOf).join(", ");
   return `${count} (${rows === 1 ? "line" : "lines"} ${lines}${rows > indexes.length ? ", …" : ""})`;
 }

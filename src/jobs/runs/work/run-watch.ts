@@ -113,7 +113,8 @@ export class RunWatch {
     const poll = async (): Promise<void> => {
       const atMs = systemClock.monotonicMs();
       const wasHeld = isLeased(watched, atMs);
-      const [state, pending] = await Promise.all([this.#ledger.hold(runId, [...hands]), this.#ledger.pending(runId)]);
+      const pendingRows = this.#ledger.pending(runId).catch(() => Infinity);
+      const [state, pending] = await Promise.all([this.#ledger.hold(runId, [...hands]), pendingRows]);
       // While this process stood still, a newer run may have come and gone.
       this.observe(runId, wasHeld ? state : "yielding", pending);
       watched.heldAtMs = atMs;
