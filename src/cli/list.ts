@@ -26,6 +26,7 @@ export interface List<Name extends string, T> {
   readonly route: Route;
   /** Columns of the table by default. */
   readonly columns: readonly Column<T>[];
+  /** Shown instead of an empty table. */
   readonly empty: string;
   readonly below?: (items: readonly T[]) => readonly string[];
 }

@@ -46,6 +46,7 @@ export class Output {
     return this.#stderr.isTTY === true && !this.isJson;
   }
 
+  /** Columns of the terminal. */
   get width(): number {
     return this.#stderr.columns ?? 80;
   }
@@ -93,6 +94,7 @@ export class Output {
     this.#hasLiveLine = false;
   }
 
+  /** Clears the live line. */
   clearLiveLine(): void {
     if (this.#hasLiveLine) this.#stderr.write("\r\u001B[2K");
     this.#hasLiveLine = false;

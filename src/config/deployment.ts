@@ -20,6 +20,7 @@ import { groupForm, groupWords, simOperations, simOperationsOf } from "./sim-ope
 import { brand, expectedOf, isDeploymentFile, webAddress as address } from "./value-types.ts";
 import { isTree, readYaml, type Tree } from "./file/yaml-file.ts";
 
+/** The deployments that come with simfleet. */
 const builtIn = ["svc", "soracom"] as const;
 
 const webAddress = z

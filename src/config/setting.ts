@@ -59,6 +59,7 @@ export function secret<K extends string>(
   } as Record<K | `${K}File`, z.ZodOptional<z.ZodString>>;
 }
 
+/** Wraps a secret, if it is given. */
 export function secretOf(written: string | undefined): Secret | undefined {
   return written === undefined ? undefined : new Secret(written);
 }

@@ -47,6 +47,7 @@ export const reserve = expecting(
   z.union([z.literal("auto"), z.number().min(0).max(0.9)]),
 );
 
+/** A period such as `15m`. */
 export const period = text("a whole number and s, m, h or d, such as `15m`", /^[1-9]\d{0,3}[smhd]$/);
 
 /** An amount of data such as `500MB`. */
@@ -62,6 +63,7 @@ export const plainName = text("letters, digits, - and _", /^[A-Za-z0-9_-]{1,64}$
 
 export const profileName = text("the name of a profile", /^[A-Za-z0-9_-]{1,64}$/);
 
+/** How many failures abort a run. */
 export const failureLimit = expecting(
   "a number of rows, or a share such as `5%`",
   z.union([z.number().int().min(0), z.string().regex(/^\d+(\.\d+)?%?$/)]),
@@ -115,11 +117,13 @@ export const bearerToken = text(
 /** Word in the header names of the platform. */
 export const brand = text("letters, digits and hyphens", /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/);
 
+/** Values of the `Host` header of a request. */
 export const hostNames = expecting(
   "a list of host names, such as `[fleet.example.com, 10.0.0.5:8080]`",
   z.array(z.string().regex(/^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/)),
 );
 
+/** Names of others for our roles. */
 export const roleNames = expecting(
   "a mapping of names to viewer, operator or admin (in the variable: `ops=operator,guests=viewer`)",
   z.record(z.string().min(1), z.enum(roles)),

@@ -162,6 +162,7 @@ export interface Problem {
   readonly message: string;
 }
 
+/** All faults of a configuration at once. */
 export class ConfigError extends SimfleetError {
   readonly problems: readonly Problem[];
 
@@ -244,6 +245,7 @@ export function notConfigured(code: ErrorCode, what: string, name: string, known
   return new SimfleetError(code, `There is no ${what} ${name} in the configuration; ${hint}`);
 }
 
+/** The message of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -17,10 +17,12 @@ const replacement = "[secret]";
 const minCharacters = 4;
 /** The encodings of a shorter value occur in ordinary numbers and words. */
 const minEncodedBytes = 6;
+/** So many first characters of a value decide whether its pattern is made. */
 const startCharacters = 8;
 /** A named value may be a word of a file, so that it has to be longer than a secret. */
 const minNamedCharacters = 6;
 
+/** Returns the text without the live secrets. */
 export function scrubSecrets(text: string): string {
   const { patterns, minLength } = livePatterns();
   return text.length < minLength ? text : withoutSpans(text, patterns);

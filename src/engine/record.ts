@@ -13,6 +13,7 @@ export interface CommonFields {
   /** Counts the moves; absent before the first. */
   readonly revision?: number | undefined;
   readonly startedBy?: string | undefined;
+  /** Set while the work fails. */
   readonly problem?: Problem | undefined;
 }
 

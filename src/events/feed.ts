@@ -118,6 +118,7 @@ export class Feed {
     await emitOnceScript.run(this.#redis, [this.key, this.#keys.emittedOnce(mark)], args);
   }
 
+  /** Number of events currently kept. */
   size(): Promise<number> {
     return this.#redis.xlen(this.key);
   }

@@ -34,7 +34,9 @@ export interface CallDeps {
   readonly clock: Clock;
   /** Longest wait for permit and pair, from the body that was read ahead on. */
   readonly maxWaitMs: number;
+  /** The current freeze of changes, if there is one. */
   readonly freezeOf: () => Promise<Freeze | undefined>;
+  /** Aborts when the gateway closes. */
   readonly closing: AbortSignal;
   readonly times: CallTimes;
 }

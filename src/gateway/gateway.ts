@@ -43,6 +43,7 @@ export interface GatewayOptions extends PairOptions, Pick<CallDeps, "freezeOf" |
   readonly port: number;
   /** Requests with a wrong token per minute and address that get 401; further ones get 429. */
   readonly authFailuresPerMinute: number;
+  /** Whether Redis answers. */
   readonly isReady: () => Promise<boolean>;
   /** The text for Prometheus; absent where the worker has them at its own `/metrics`. */
   readonly metrics?: (() => Promise<{ readonly contentType: string; readonly text: string }>) | undefined;

@@ -53,6 +53,7 @@ export class EventStreams {
     this.#deps = deps;
   }
 
+  /** How many are open. */
   get count(): number {
     return this.#open.size;
   }

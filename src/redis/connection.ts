@@ -175,6 +175,7 @@ export function reconnect(redis: Pick<Redis, "status" | "disconnect" | "once">):
   else redis.once("connect", () => redis.disconnect(true));
 }
 
+/** @returns stops it */
 function watchFailovers(
   target: RemoteTarget,
   { onSwitch, onError }: { onSwitch: () => void; onError: (error: Error) => void },

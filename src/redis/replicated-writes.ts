@@ -15,6 +15,7 @@ const maxAtOnce = 500;
 /** The write was made, but a failover or a power failure would lose it. */
 export class NotReplicatedError extends Error {}
 
+/** Acknowledgements required of Redis. */
 export interface Acknowledgements {
   /** Whether a replica must have the write. */
   readonly ofReplica: boolean;

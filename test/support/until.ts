@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Polls until `holds` is true: every few milliseconds where it only looks, and less often where it asks somebody, since
+ * Polls until `holds` is true: every few milliseconds where it only looks, and less often where it asks a process, since
  * asking takes the time of both from what is waited for.
  * @throws Error naming `what` after `deadlineMs`
  */

@@ -176,6 +176,7 @@ function localWorker(work: LocalWork | undefined, output: Output) {
   let working: Working | undefined;
   let lastIncident = "";
   let nextPollMs = 0;
+  /** Set when the platform rejects all calls. */
   let refusal: PlatformError | undefined;
 
   const note = (incident: Incident): void => {

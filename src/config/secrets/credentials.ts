@@ -146,6 +146,7 @@ export function watchCredentials(
   listener: Listener,
 ) {
   const { files } = secrets;
+  /** The files as they were at the last look. */
   let seen = fingerprintOf(files);
   let current: readonly Credentials[] = credentials;
   /** Seen to be good, or configured at the start; behind the current ones until those are. */

@@ -46,6 +46,7 @@ interface Form {
   readonly expects: string;
 }
 
+/** The secret that signs webhooks. */
 export const signingSecret: Form = {
   reading: asWebhookSecret,
   expects: "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 bytes as it is",

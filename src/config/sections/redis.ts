@@ -188,6 +188,7 @@ const examples = {
 const encoding =
   "Percent-encode special characters of its user name and password (@ as %40, / as %2F, # as %23, ? as %3F, % as %25).";
 
+/** @returns the parts, or the problems of the address */
 export function parseRedisUrl(written: string): RedisUrl | { readonly faults: readonly string[] } {
   const found = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(written);
   if (found === null) return { faults: [`must be an address ${examples.server}.`] };

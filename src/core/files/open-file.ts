@@ -32,6 +32,7 @@ export interface InputFile {
 
 export interface ReadFile {
   readonly bytes: Buffer;
+  /** Owner and mode of the file that was read. */
   readonly uid: number;
   readonly mode: number;
 }

@@ -25,6 +25,7 @@ export interface QueueWorkerOptions<Data, V> {
   readonly keys: Keys;
   readonly workerRegistry: WorkerRegistry;
   readonly clock: Clock;
+  /** Jobs in progress at once. */
   readonly atOnce: number;
   /**
    * Processes a job; the signal aborts when this process stops or has lost the job's lock. `deaths`: how many processes have

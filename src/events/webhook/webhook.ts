@@ -37,6 +37,7 @@ export type Delivery =
       readonly kind: "refused";
       readonly status: number;
       readonly isFinal: boolean;
+      /** From the Retry-After header. */
       readonly retryAfterMs: number | undefined;
     }
   /** No response; the message may have arrived. */

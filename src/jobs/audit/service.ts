@@ -36,6 +36,7 @@ export interface AuditIntent {
 export interface AuditResult {
   readonly status?: number | undefined;
   readonly exitCode?: number | undefined;
+  /** Id of the created object, if it has one. */
   readonly target?: string | undefined;
   readonly about?: string | undefined;
 }

@@ -38,6 +38,7 @@ export class EmbeddedRedis {
   readonly #serverSocket: string;
   readonly #options: EmbeddedOptions;
   readonly #alive: FileHandle;
+  /** The folder, held open. */
   readonly #held: FileHandle;
   readonly #owner: number | undefined;
   #starting: Promise<void> | undefined;

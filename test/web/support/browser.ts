@@ -7,7 +7,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 
 const executablePath = "/usr/bin/chromium";
 const quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"];
-/** Pages for the address bar of each window, which nobody sees: they took two thirds of the time of a new window. */
+/** Pages for the address bar of each window, which are never seen: they took two thirds of the time of a new window. */
 const unseen = "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup";
 
 /** Said by whoever runs the suite where no browser can be had; then these tests are skipped, and the reason is shown. */

@@ -3,8 +3,8 @@
  * each segment. A draft becomes a planned run or a started one, or it is discarded; its keys expire in any case. What only
  * the end of the rows shows (conflicts, rows that share a call) is written to the segments concerned once more.
  */
-import { letNewSpaceGrow } from "#core/heap-room.ts";
 import { randomUUID } from "node:crypto";
+import { letNewSpaceGrow } from "#core/heap-room.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import { parseGate, waveEnds } from "#fleet/waves.ts";
 import type { LateRows, RowFault } from "#intake/read-rows.ts";
