@@ -1,12 +1,29 @@
+import { globSync, readFileSync } from "node:fs";
+
 /**
  * The modules of src/ and what each may import, with the reason. Type imports count like any other, since a type ties two
  * modules together as well. `npm run imports` checks it; docs/contributing/architecture.md shows the same as a picture.
  */
 
-/**
- * A module is a folder of src/; in src/jobs, each feature is one. A folder that is missing here is reported, so that a new
- * module gets its imports by decision.
- */
+/** What every feature may build on. */
+const underFeatures = ["contract", "engine", "api", "intake", "events", "limiter", "redis", "telemetry", "fleet", "core"];
+/** Features that share code with another one without its service. */
+const sharing = { "jobs/authkeys": ["jobs/credentials"] };
+
+/** Each folder of src/jobs is a feature: it imports those features that its feature.ts names. */
+function featureModules() {
+  const reason = "A feature builds on the layers below it, and on the features that its feature.ts names as needs.";
+  return Object.fromEntries(
+    globSync("src/jobs/*/feature.ts").map((file) => {
+      const module = file.slice("src/".length, -"/feature.ts".length);
+      const needs = readFileSync(file, "utf8").matchAll(/^import .* from "#(jobs\/[a-z-]+)\/feature[.]ts";$/gm);
+      const imports = [...[...needs].map(([, name]) => name), ...(sharing[module] ?? []), ...underFeatures];
+      return [module, { imports, reason }];
+    }),
+  );
+}
+
+/** A module is a folder of src/; in src/jobs, each feature is one. Any other folder that is missing here is reported. */
 export const modules = {
   core: { imports: [], reason: "Everything stands on core; it knows nothing of the product." },
   fleet: { imports: ["core"], reason: "Domain types and parsers have no I/O." },
@@ -39,85 +56,7 @@ export const modules = {
     reason: "It states the platform's contract a second time, so that a mistake of the client is not mirrored.",
   },
 
-  "jobs/profiles": {
-    imports: ["contract", "events", "core"],
-    reason: "The accounts of the configuration, without secrets.",
-  },
-  "jobs/audit": {
-    imports: ["contract", "intake", "redis", "core"],
-    reason: "The audit knows who did what, not how; it writes its entries as CSV.",
-  },
-  "jobs/tokens": {
-    imports: ["contract", "engine", "redis", "fleet", "core"],
-    reason: "A token says who calls, and knows nothing of what is called.",
-  },
-  "jobs/freezes": {
-    imports: ["contract", "engine", "events", "redis", "fleet", "core"],
-    reason: "A freeze holds work and does not know it.",
-  },
-  "jobs/operations": {
-    imports: ["contract", "intake", "fleet", "core"],
-    reason: "It describes what runs can do, and does nothing.",
-  },
-  "jobs/quota": {
-    imports: ["contract", "jobs/runs", "limiter", "core"],
-    reason: "It reports on buckets and on the runs that wait for them, and changes nothing.",
-  },
-  "jobs/inventory": {
-    imports: ["contract", "engine", "api", "intake", "events", "redis", "fleet", "core"],
-    reason: "The inventory is what was last seen of the fleet; runs build on it.",
-  },
-  "jobs/usage": {
-    imports: ["contract", "jobs/inventory", "engine", "api", "intake", "events", "redis", "fleet", "core"],
-    reason: "Usage is written beside the inventory; what acts on it reads the inventory.",
-  },
-  "jobs/runs": {
-    imports: ["contract", "jobs/inventory", "engine", "api", "intake", "events", "limiter", "redis", "fleet", "core"],
-    reason: "A run plans against the inventory and updates it with each answer.",
-  },
-  "jobs/credentials": {
-    imports: ["contract", "engine", "api", "events", "redis", "telemetry", "fleet", "core"],
-    reason: "Rotations do not depend on runs.",
-  },
-  "jobs/authkeys": {
-    imports: ["contract", "jobs/credentials", "engine", "api", "events", "redis", "telemetry", "fleet", "core"],
-    reason: "An AuthKey is delivered to the same sinks as a Credential Set.",
-  },
-  "jobs/tasks": {
-    imports: ["jobs/runs", "jobs/inventory", "jobs/usage", "jobs/credentials", "jobs/authkeys", "fleet", "core"],
-    reason: "What schedules and automations can start, through the same services as a person.",
-  },
-  "jobs/schedules": {
-    imports: ["contract", "jobs/tasks", "engine", "events", "redis", "fleet", "core"],
-    reason: "A schedule starts tasks; nothing builds on schedules.",
-  },
-  "jobs/automations": {
-    imports: ["contract", "jobs/tasks", "jobs/inventory", "engine", "events", "redis", "fleet", "core"],
-    reason: "An automation starts tasks; nothing builds on automations.",
-  },
-  "jobs/drop-folder": {
-    imports: ["jobs/runs", "intake", "engine", "events", "fleet", "core"],
-    reason: "A file becomes a run; nothing builds on the drop folder.",
-  },
-  "jobs/webhooks": {
-    imports: ["contract", "engine", "events", "redis", "fleet", "core"],
-    reason: "Deliveries read the event feed and know no other feature.",
-  },
-
-  "jobs/storage": {
-    imports: [
-      "contract",
-      "jobs/runs",
-      "jobs/inventory",
-      "jobs/credentials",
-      "engine",
-      "events",
-      "redis",
-      "fleet",
-      "core",
-    ],
-    reason: "It removes what other features have kept for long enough; nothing builds on it.",
-  },
+  ...featureModules(),
 
   gateway: {
     imports: ["http", "api", "limiter", "telemetry", "fleet", "core"],
