@@ -5,8 +5,19 @@ import { globSync, readFileSync } from "node:fs";
  * modules together as well. `npm run imports` checks it; docs/contributing/architecture.md shows the same as a picture.
  */
 
-/** What every feature may build on. */
-const underFeatures = ["contract", "engine", "api", "intake", "events", "limiter", "redis", "telemetry", "fleet", "core"];
+/** Modules that every feature may build on. */
+const underFeatures = [
+  "contract",
+  "engine",
+  "api",
+  "intake",
+  "events",
+  "limiter",
+  "redis",
+  "telemetry",
+  "fleet",
+  "core",
+];
 /** Features that share code with another one without its service. */
 const sharing = { "jobs/authkeys": ["jobs/credentials"] };
 

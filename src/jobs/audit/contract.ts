@@ -1,6 +1,6 @@
 /** The route of the audit log. */
 import { z } from "zod";
-import { count, entryCursor, id, instant, ofPage, pageOf, several, since, until } from "#contract/fields.ts";
+import { count, entryCursor, id, instant, list, ofPage, pageOf, several, since, until } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 
 /** The kinds of audited actions: those that features declare, and `other`. */
@@ -14,6 +14,7 @@ const auditEntry = z.object({
   who: z.string().nullable().describe("null: the caller is not known"),
   role: z.string().nullable(),
   action: z.string().describe("`POST /v1/runs/:runId/cancel`, `simfleet runs cancel`"),
+  summary: z.string().nullable().describe("purpose of the request: `Pause a run`; null for a command"),
   target: z.string().nullable().describe("what it was done to"),
   made: z.string().nullable().describe("the ID of what it made, such as a run"),
   about: z.string().nullable().describe("what was done: `undid r-A by r-B`, or what a run changes"),
@@ -41,7 +42,7 @@ export const listAudit = route({
   role: "admin",
   summary: "List changes and rejected attempts with their callers, newest first",
   query: z.strictObject({ ...ofPage, cursor: entryCursor, ...chosen }),
-  answer: pageOf("entries", auditEntry),
+  answer: pageOf("entries", auditEntry).extend({ kinds: list(z.string()).describe("the kinds of actions") }),
 });
 
 export const exportAudit = route({

@@ -25,6 +25,8 @@ export interface AuditIntent {
   readonly kind: string;
   /** `POST /v1/runs/:runId/cancel`, `simfleet runs cancel` */
   readonly action: string;
+  /** Purpose of the request: `Pause a run`; empty for a command. */
+  readonly summary: string;
   /** The object of the change: a run's id, a profile. */
   readonly target: string;
   readonly requestId: string;
@@ -207,6 +209,7 @@ function entryOf(id: string, fields: Readonly<Record<string, string>>, later: Au
     who: fields.who || null,
     role: fields.role || null,
     action,
+    summary: fields.summary || null,
     target: (fields.target || result?.target) ?? null,
     made: result?.target ?? null,
     about: result?.about ?? null,
@@ -230,9 +233,10 @@ function wordOf(result: AuditResult | undefined): AuditEntry["result"] {
 export function auditEndpoints(audit: AuditService, features: Parameters<typeof auditKindsOf>[0]): readonly Endpoint[] {
   const kinds = auditKindsOf(features);
   return [
-    endpoint(listAudit, ({ query: { limit, cursor, ...query } }) =>
-      audit.list({ ...chosenBy(query, kinds), limit, ...(cursor === undefined ? {} : { cursor }) }),
-    ),
+    endpoint(listAudit, async ({ query: { limit, cursor, ...query } }) => ({
+      ...(await audit.list({ ...chosenBy(query, kinds), limit, ...(cursor === undefined ? {} : { cursor }) })),
+      kinds,
+    })),
     endpoint(exportAudit, ({ query }) => ({
       format: "csv" as const,
       fileName: "audit.csv",

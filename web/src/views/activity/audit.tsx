@@ -1,5 +1,6 @@
 /** Who changed what, through the control API or by a command on a worker's machine, and who attempted to. */
 import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
 import { download, type Query } from "../../ask.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { ActionButton } from "../../parts/action.tsx";
@@ -16,63 +17,23 @@ import type { AuditEntry } from "../../pure/shapes.ts";
 import { refusal } from "../../session.ts";
 import { Filters } from "./filters.tsx";
 
-const actionsText = {
-  "POST /v1/runs": "started a run",
-  "POST /v1/runs/:runId/pause": "paused the run",
-  "POST /v1/runs/:runId/resume": "resumed the run",
-  "POST /v1/runs/:runId/cancel": "cancelled the run",
-  "POST /v1/runs/:runId/approve": "approved the run",
-  "POST /v1/runs/:runId/retry": "started the retry",
-  "POST /v1/runs/:runId/undo": "started the undo",
-  "DELETE /v1/runs/:runId": "deleted the run",
-  "POST /v1/plans": "created a plan",
-  "DELETE /v1/plans/:planId": "deleted a plan",
-  "POST /v1/syncs": "started a sync of",
-  "POST /v1/freeze": "froze all changes",
-  "DELETE /v1/freeze": "ended the freeze",
-  "POST /v1/schedules/:name/trigger": "triggered the schedule",
-  "POST /v1/schedules/:name/pause": "paused the schedule",
-  "POST /v1/schedules/:name/resume": "resumed the schedule",
-  "POST /v1/automations/:name/pause": "paused the automation",
-  "POST /v1/automations/:name/resume": "resumed the automation",
-  "POST /v1/credentials/:credentialsId": "created the Credential Set",
-  "POST /v1/credentials/:credentialsId/update": "replaced the secret of the Credential Set",
-  "DELETE /v1/credentials/:credentialsId": "deleted the Credential Set",
-  "POST /v1/rotations/:name/rotate": "rotated the secret",
-  "POST /v1/rotations/:name/confirm": "confirmed the rotation",
-  "POST /v1/authkeys/rotate": "rotated the AuthKey",
-  "POST /v1/schedules/:name/dry-run": "previewed the schedule",
-  "POST /v1/automations/:name/dry-run": "previewed the automation",
-  "POST /v1/triggers/:name": "triggered the schedule",
-  "POST /v1/deliveries/:deliveryId/redeliver": "sent the message again",
-  "POST /v1/tokens": "created the token",
-  "DELETE /v1/tokens/:name": "revoked the token",
-  "POST /v1/webhooks/:name/test": "tested the webhook",
-  "POST /v1/webhooks/:name/resume": "resumed the webhook",
-} as Readonly<Record<string, string>>;
-const auditKinds: Readonly<Record<string, string>> = {
-  runs: "Runs",
-  syncs: "Syncs",
-  schedules: "Schedules",
-  automations: "Automations",
-  credentials: "Credentials",
-  authkeys: "AuthKeys",
-  freezes: "Freezes",
-  webhooks: "Webhooks",
-  tokens: "Tokens",
-  other: "Other",
-};
+/** `AuthKeys` */
+function titleOf(kind: string): string {
+  return kind.replace("keys", "Keys").replace(/^./, (first) => first.toUpperCase());
+}
 
 export function Audit(): JSX.Element {
   const off = refusal("admin");
   const { who = "", day = "", kind = "" } = place.value.query;
-  const kinds = Object.keys(auditKinds).filter((name) => kind.split(",").includes(name));
+  const kinds = kind.split(",").filter(Boolean);
   const [since, until] = spanOf(day) ?? [];
   const chosen = { who, since, until, kind: kinds };
   const pages = usePages<AuditEntry>(off === undefined ? "/v1/audit" : undefined, "entries", {
     query: { ...chosen, limit: 50 },
     every: { ms: 15_000 },
   });
+  const known = useRef<readonly string[]>(kinds);
+  known.current = (pages.first.value?.kinds as readonly string[] | undefined) ?? known.current;
   const isFiltered = who !== "" || day !== "" || kinds.length > 0;
   if (off !== undefined) {
     return (
@@ -85,7 +46,8 @@ export function Audit(): JSX.Element {
   return (
     <>
       <Filters
-        {...{ kinds, by: who, day, known: auditKinds, people: pages.rows.flatMap((entry) => entry.who ?? []) }}
+        {...{ kinds, by: who, day, people: pages.rows.flatMap((entry) => entry.who ?? []) }}
+        known={Object.fromEntries(known.current.map((name) => [name, titleOf(name)]))}
         onChange={({ kinds: chosenKinds = kinds, by = who, day: chosenDay = day }) =>
           replacePlace(hrefOf("activity", "audit", { who: by, day: chosenDay, kind: chosenKinds.join(",") }))
         }
@@ -135,10 +97,7 @@ function Export({ chosen }: { chosen: Query }): JSX.Element {
 }
 
 /** A sentence, and below it what a run changes and the exact request or command. */
-function What({ who, role, action, target, made, about }: AuditEntry): JSX.Element {
-  const isCommand = action.startsWith("simfleet ");
-  const verb = actionsText[action] ?? (isCommand ? "ran" : "requested");
-  const hasVerb = action in actionsText;
+function What({ who, role, action, summary, target, made, about }: AuditEntry): JSX.Element {
   const isSaid = about !== null && /^(undid|retried) /.test(about);
   const named = made ?? target;
   return (
@@ -148,13 +107,13 @@ function What({ who, role, action, target, made, about }: AuditEntry): JSX.Eleme
         <Said text={about} />
       ) : (
         <>
-          {verb} {!hasVerb && <span class="mono">{action}</span>}{" "}
+          {summary ?? <span class="mono">{action}</span>}{" "}
           {named !== null && <IdLink id={named} href={hrefOfTarget(action, named)} />}
         </>
       )}
       {about !== null && !isSaid && <span class="quiet prose">{about}</span>}
       <span class="quiet">
-        {(hasVerb || isSaid) && <span class="mono">{action}</span>} {role !== null && `with the role ${role}`}
+        {(summary !== null || isSaid) && <span class="mono">{action}</span>} {role !== null && `with the role ${role}`}
       </span>
     </>
   );
