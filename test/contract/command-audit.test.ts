@@ -8,7 +8,7 @@ import { type Ended, processIo } from "../support/process-io.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const harness = await ControlHarness.ofFile({
-  prepare: () => Promise.resolve(`schedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n`),
+  prepare: () => Promise.resolve(`profiles: { default: {}, plant: {} }\nschedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n`),
 });
 
 const runWorker = (): Promise<void> => Promise.reject(new Error("no worker is started here"));
@@ -16,79 +16,59 @@ const runWorker = (): Promise<void> => Promise.reject(new Error("no worker is st
 /** Each feature with a command that changes something has one. */
 const kinds = features.flatMap(({ audit }) => audit ?? []);
 
-async function give(line: string): Promise<Ended> {
+async function giveWords(given: readonly string[]): Promise<Ended> {
   const { io, ended } = processIo(harness.env);
-  await runProgram(line.split(" "), { io, runWorker, features, version: "0" });
+  await runProgram([...given], { io, runWorker, features, version: "0" });
   return ended;
 }
+
+const give = (line: string): Promise<Ended> => giveWords(line.split(" "));
 
 /** Every command that can be given: a group of commands is none. */
 function leaves(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap((sub) => leaves(sub as Command));
 }
 
-/** Arguments of each command that changes something; most name what is not there, and fail after their entry. */
-const examples: Readonly<Record<string, { args: string; target: string | null; exitCode: number }>> = {
-  apply: { args: "none.csv --yes", target: "none.csv", exitCode: 2 },
-  "runs pause": { args: "r-none", target: "r-none", exitCode: 2 },
-  "runs resume": { args: "r-none", target: "r-none", exitCode: 2 },
-  "runs cancel": { args: "r-none", target: "r-none", exitCode: 2 },
-  "runs retry": { args: "r-none", target: "r-none", exitCode: 2 },
-  "runs undo": { args: "r-none --yes", target: "r-none", exitCode: 2 },
-  "runs approve": { args: "r-none", target: "r-none", exitCode: 2 },
-  "runs delete": { args: "r-none --yes", target: "r-none", exitCode: 2 },
-  "sims sync": { args: "--detach", target: "default", exitCode: 0 },
-  "credentials create": { args: "none --type psk --value-file none", target: "none", exitCode: 2 },
-  "credentials update": { args: "none --value-file none --yes", target: "none", exitCode: 2 },
-  "credentials delete": { args: "none --yes", target: "none", exitCode: 2 },
-  "credentials rotate": { args: "none --yes", target: "none", exitCode: 2 },
-  "credentials confirm": { args: "none", target: "none", exitCode: 2 },
-  "authkeys rotate": { args: "--yes", target: "default", exitCode: 2 },
-  "schedules run": { args: "nightly", target: "nightly", exitCode: 0 },
-  "schedules trigger": { args: "nightly", target: "nightly", exitCode: 0 },
-  "schedules pause": { args: "nightly", target: "nightly", exitCode: 0 },
-  "schedules resume": { args: "nightly", target: "nightly", exitCode: 0 },
-  "automations pause": { args: "none", target: "none", exitCode: 2 },
-  "automations resume": { args: "none", target: "none", exitCode: 2 },
-  "automations replay": { args: "none", target: "none", exitCode: 2 },
-  "freeze on": { args: "--reason test --yes", target: null, exitCode: 0 },
-  "freeze off": { args: "", target: null, exitCode: 0 },
-  "webhooks test": { args: "none", target: "none", exitCode: 2 },
-  "webhooks resume": { args: "none", target: "none", exitCode: 2 },
-  "tokens create": { args: "--name ci --role viewer", target: null, exitCode: 0 },
-  "tokens revoke": { args: "none", target: "none", exitCode: 2 },
-  "webhooks deliveries redeliver": { args: "d-none", target: "d-none", exitCode: 2 },
-};
+const program = await buildProgram({ io: processIo().io, runWorker, features, version: "0" });
+const words = new Set(features.flatMap(({ commands = {} }) => Object.keys(commands)));
+const reads = features.flatMap((feature) => feature.reads ?? []);
+const changing = program.commands
+  .flatMap((command) => leaves(command as Command))
+  .filter((command) => words.has(nameOf(command).split(" ", 1)[0] ?? "") && !reads.includes(nameOf(command)))
+  .map((command) => ({ name: nameOf(command), hasTarget: command.registeredArguments.length > 0 }));
 
-// Shows S16.
-test("every command of a feature reads only, or is audited by an example below", async () => {
-  const words = features.flatMap(({ commands = {} }) => Object.keys(commands));
-  const reading = features.flatMap(({ reads = [] }) => reads);
-  const program = await buildProgram({ io: processIo().io, runWorker, features, version: "0" });
+/** The words of the first example in the help of a command. */
+async function exampleOf(name: string): Promise<string[]> {
+  const { stdout } = await give(`${name} --help`);
+  const line = /\nExample:\n {2}simfleet (.+)/.exec(stdout)?.[1]?.replace(" --dry-run", "") ?? "";
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
+}
+
+test("every command that only reads exists", () => {
   const names = program.commands.flatMap((command) => leaves(command as Command)).map(nameOf);
-  const ofFeatures = names.filter((name) => words.includes(name.split(" ", 1)[0] ?? ""));
-  expect([...reading, ...Object.keys(examples)].toSorted()).toEqual(ofFeatures.toSorted());
+  expect(names).toEqual(expect.arrayContaining(reads));
 });
 
-test.each(Object.entries(examples))(
-  "the command `%s` is audited with its user, machine, and exit code",
-  async (name, example) => {
-    const { code, stderr } = await give(`${name} ${example.args}`.trim());
-    expect([code, stderr]).toEqual([example.exitCode, expect.anything()]);
-    const { entries } = await harness.audit.list({ limit: 1, kinds });
-    expect(entries).toMatchObject([
-      {
-        who: `cli:${userInfo().username}`,
-        action: `simfleet ${name}`,
-        target: example.target,
-        result: example.exitCode === 0 ? "done" : "failed",
-        exitCode: example.exitCode,
-        status: null,
-        from: hostname(),
-      },
-    ]);
-  },
-);
+// Shows S16. Most examples name what is not there, and fail after their entry.
+test.each(changing)("the command `$name` is audited with its user, machine, and exit code", async (command) => {
+  const { name, hasTarget } = command;
+  const example = await exampleOf(name);
+  const { code, stderr } = await giveWords(example);
+  const { entries } = await harness.audit.list({ limit: 1, kinds });
+  const profile = / --profile (\S+)/.exec(example.join(" "))?.[1] ?? "default";
+  const ofProfile = features.some((feature) => feature.ofProfile?.includes(name)) ? profile : null;
+  expect(entries, stderr).toMatchObject([
+    {
+      who: `cli:${userInfo().username}`,
+      action: `simfleet ${name}`,
+      target: hasTarget ? example[name.split(" ").length] : ofProfile,
+      result: code === 0 ? "done" : "failed",
+      exitCode: code,
+      status: null,
+      from: hostname(),
+    },
+  ]);
+});
 
 test("a command changes nothing when its audit entry cannot be written", async () => {
   const redis = harness.redis();
