@@ -3,18 +3,12 @@ import { inventory } from "#jobs/inventory/feature.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { isAtLeast, type Role, roles } from "#fleet/role.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
-import { type Example, type Prepared, routes } from "./support/routes.ts";
+import { type Example, type Operation, type Prepared, routesOf } from "./support/routes.ts";
 
-interface Operation {
-  readonly description: string;
-  readonly security?: unknown;
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[];
-  readonly responses: Readonly<Record<string, { description: string; content?: Record<string, { schema: object }> }>>;
-}
 interface Description {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string };
@@ -22,14 +16,10 @@ interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-let prepared: Prepared;
-let description: Description;
+const prepared = await prepare();
 const harness = (): ControlHarness => prepared.harness;
-
-beforeAll(async () => {
-  prepared = await prepare();
-  description = (await (await harness().ask("/docs/json")).json()) as Description;
-});
+const description = (await (await harness().ask("/docs/json")).json()) as Description;
+const routes = routesOf(operations());
 afterAll(() => harness()[Symbol.asyncDispose]());
 
 function operations(): Map<string, Operation> {
@@ -37,6 +27,7 @@ function operations(): Map<string, Operation> {
   for (const [path, byMethod] of Object.entries(description.paths)) {
     // Signed messages need no role (triggers.test.ts).
     if (path.startsWith("/v1/triggers/")) continue;
+    if (!path.startsWith("/v1/")) continue;
     for (const [method, operation] of Object.entries(byMethod)) found.set(`${method.toUpperCase()} ${path}`, operation);
   }
   return found;
@@ -108,12 +99,6 @@ describe("request bodies that a route does not accept", () => {
 });
 
 describe("the API description", () => {
-  test("the API description has exactly the known routes", () => {
-    expect([...operations().keys()].filter((name) => name.includes(" /v1/")).toSorted()).toEqual(
-      Object.keys(routes).toSorted(),
-    );
-  });
-
   test("the API description states the role of each route", () => {
     const said = [...operations()].map(([name, { description: about }]) => [
       name,

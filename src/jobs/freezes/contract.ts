@@ -48,7 +48,8 @@ export const startFreeze = route({
       reason: z.string().max(500).optional().describe("reason to show"),
       until: z.iso.datetime({ offset: true }).optional().describe("when it ends automatically"),
     })
-    .nullish(),
+    .nullish()
+    .meta({ example: { reason: "incident 12", until: "2099-12-27T09:00:00+09:00" } }),
   answer: freezeReport,
 });
 

@@ -99,7 +99,7 @@ export const listSyncs = getRoute({
 export const showSync = getRoute({
   path: "/syncs/:profile",
   summary: "Get the current or last sync of a profile",
-  params: z.strictObject({ profile: id }),
+  params: z.strictObject({ profile: id.meta({ example: "default" }) }),
   answer: syncReport,
 });
 

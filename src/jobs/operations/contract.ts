@@ -43,7 +43,7 @@ export const listOperations = getRoute({
 export const showOperation = getRoute({
   path: "/operations/:operation",
   summary: "Get an operation: inputs, quota, undo and an example file",
-  params: z.strictObject({ operation: z.string().min(1).max(64) }),
+  params: z.strictObject({ operation: z.string().min(1).max(64).meta({ example: "set-speed-class" }) }),
   query: z.strictObject(ofProfile),
   answer: operationReport,
 });

@@ -1,8 +1,9 @@
 /**
- * Every route of the control API: the minimum role, an example that succeeds, and its response. A route that is missing
- * here, or no longer exists, fails the tests.
+ * Every route of the control API: the minimum role, an example that succeeds, and its response. A route is called as its
+ * description says, with the examples of its contract (`.meta({ example })`), unless an example stands here that needs more:
+ * objects that the test has prepared, or a query.
  */
-import type { Role } from "#fleet/role.ts";
+import { type Role, roles } from "#fleet/role.ts";
 import type { ControlHarness } from "./control-harness.ts";
 
 /** The objects that the examples refer to. */
@@ -22,7 +23,7 @@ export interface Example {
   readonly type?: string;
 }
 
-interface Route {
+export interface Route {
   readonly role: Role;
   readonly status: number;
   readonly example: (prepared: Prepared) => Example;
@@ -59,9 +60,42 @@ const csv = (path: string, status: number): Route => ({
 
 const operators = (path: string, status = 200): Route => withPath("operator", status, path);
 
-export const routes: Readonly<Record<string, Route>> = {
-  "GET /v1/me": get("/v1/me"),
-  "GET /v1/profiles": get("/v1/profiles"),
+/** A route as the description of the API has it. */
+export interface Operation {
+  readonly description: string;
+  readonly security?: unknown;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+    readonly schema?: { readonly example?: string };
+  }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema?: { example?: object } }>> };
+  readonly responses: Readonly<Record<string, { description: string; content?: Record<string, { schema: object }> }>>;
+}
+
+/** All routes, by method and path. */
+export function routesOf(operations: ReadonlyMap<string, Operation>): Readonly<Record<string, Route>> {
+  const unknown = Object.keys(examples).filter((name) => !operations.has(name));
+  if (unknown.length > 0) throw new Error(`there is no route ${unknown.join(", ")}`);
+  const others = [...operations].filter(([name]) => examples[name] === undefined);
+  // The examples keep their order: some depend on it.
+  return { ...Object.fromEntries(others.map(([name, operation]) => [name, described(name, operation)])), ...examples };
+}
+
+function described(name: string, { description, parameters = [], requestBody, responses }: Operation): Route {
+  const path = (name.split(" ")[1] ?? "").replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
+    const value = parameters.find((one) => one.name === parameter)?.schema?.example;
+    if (value === undefined) throw new Error(`${name}: the contract has no example for ${parameter}`);
+    return encodeURIComponent(value);
+  });
+  const role = roles.find((one) => description.includes(`Needs the role ${one}.`)) ?? "admin";
+  const status = Number(Object.keys(responses).find((one) => one.startsWith("2")));
+  const body = requestBody?.content["application/json"]?.schema?.example;
+  return body === undefined ? withPath(role, status, path) : json(role, status, path, body);
+}
+
+const examples: Readonly<Record<string, Route>> = {
   "POST /v1/plans": csv("/v1/plans?skipUnchanged=true", 201),
   "GET /v1/plans/{planId}": get(({ planId }) => `/v1/plans/${planId}`),
   "GET /v1/plans/{planId}/rows": get(({ planId }) => `/v1/plans/${planId}/rows?limit=2`),
@@ -88,28 +122,16 @@ export const routes: Readonly<Record<string, Route>> = {
   "GET /v1/sims": get("/v1/sims?where=speedClass%20exists&limit=3"),
   "GET /v1/sims/counts": get("/v1/sims/counts?by=speedClass"),
   "GET /v1/sims/count": get("/v1/sims/count?where=speedClass%20exists&search=89"),
-  "GET /v1/sims/fields": get("/v1/sims/fields"),
   "GET /v1/sims/export": get("/v1/sims/export?format=csv"),
   "GET /v1/sims/{sim}": get(({ harness }) => `/v1/sims/${harness.simId(1)}`),
   "GET /v1/sims/{sim}/fresh": get(({ harness }) => `/v1/sims/${harness.simId(1)}/fresh`, "operator"),
   "GET /v1/sims/{sim}/statuses": get(({ harness }) => `/v1/sims/${harness.simId(1)}/statuses`, "operator"),
   "GET /v1/sims/{sim}/runs": get(({ harness }) => `/v1/sims/${harness.simId(1)}/runs`),
-  "GET /v1/operations": get("/v1/operations"),
-  "GET /v1/operations/{operation}": get("/v1/operations/set-speed-class"),
   "GET /v1/changes": get("/v1/changes?since=2026-01-01T00:00:00Z&type=sim.changed"),
-  "GET /v1/syncs": get("/v1/syncs"),
-  "GET /v1/syncs/{profile}": get("/v1/syncs/default"),
   "POST /v1/syncs": withPath("operator", 202, "/v1/syncs?profile=default"),
   "POST /v1/usage-syncs": withPath("operator", 202, "/v1/usage-syncs?profile=default"),
   "GET /v1/summary": get("/v1/summary?since=1h"),
-  "GET /v1/buckets": get("/v1/buckets"),
-  "GET /v1/storage": get("/v1/storage"),
-  "GET /v1/fleet": get("/v1/fleet"),
   "GET /v1/fleet/history": get("/v1/fleet/history?hours=1"),
-  "GET /v1/freeze": get("/v1/freeze"),
-  "POST /v1/freeze": json("admin", 200, "/v1/freeze", { reason: "incident 12", until: "2099-12-27T09:00:00+09:00" }),
-  "DELETE /v1/freeze": get("/v1/freeze", "admin"),
-  "GET /v1/credentials": get("/v1/credentials"),
   "POST /v1/credentials/{credentialsId}": json("admin", 201, "/v1/credentials/by-hand", {
     type: "psk",
     value: "first",
@@ -118,27 +140,21 @@ export const routes: Readonly<Record<string, Route>> = {
     value: '{"key":"second"}',
   }),
   "DELETE /v1/credentials/{credentialsId}": withPath("admin", 204, "/v1/credentials/by-hand"),
-  "GET /v1/rotations": get("/v1/rotations"),
   "GET /v1/rotations/{name}": get("/v1/rotations/mqtt"),
   "POST /v1/rotations/{name}/rotate": withPath("admin", 202, "/v1/rotations/mqtt/rotate"),
   // Nothing waits for approval here, which is reported as a conflict.
   "POST /v1/rotations/{name}/confirm": withPath("admin", 409, "/v1/rotations/mqtt/confirm"),
-  "GET /v1/authkeys": get("/v1/authkeys"),
   // There was no rotation.
   "GET /v1/authkeys/rotation": { ...get("/v1/authkeys/rotation"), status: 404 },
-  "GET /v1/authkeys/rotation/plan": get("/v1/authkeys/rotation/plan"),
   "POST /v1/authkeys/rotate": withPath("admin", 202, "/v1/authkeys/rotate"),
-  "GET /v1/schedules": get("/v1/schedules"),
   "GET /v1/schedules/{name}": get("/v1/schedules/nightly"),
   "POST /v1/schedules/{name}/dry-run": operators("/v1/schedules/nightly/dry-run"),
   "POST /v1/schedules/{name}/pause": operators("/v1/schedules/nightly/pause"),
   "POST /v1/schedules/{name}/resume": operators("/v1/schedules/nightly/resume"),
   "POST /v1/schedules/{name}/trigger": operators("/v1/schedules/nightly/trigger", 202),
-  "GET /v1/automations": get("/v1/automations"),
   "POST /v1/automations/{name}/pause": operators("/v1/automations/new-ones/pause"),
   "POST /v1/automations/{name}/resume": operators("/v1/automations/new-ones/resume"),
   "POST /v1/automations/{name}/dry-run": operators("/v1/automations/new-ones/dry-run?hours=1"),
-  "GET /v1/webhooks": get("/v1/webhooks"),
   "POST /v1/webhooks/{name}/test": operators("/v1/webhooks/ops/test"),
   "POST /v1/webhooks/{name}/resume": operators("/v1/webhooks/ops/resume"),
   "GET /v1/deliveries": get("/v1/deliveries?webhook=ops&state=failed"),
@@ -146,7 +162,6 @@ export const routes: Readonly<Record<string, Route>> = {
   "GET /v1/deliveries/{deliveryId}": { ...get("/v1/deliveries/ops.1-0"), status: 404 },
   "POST /v1/deliveries/{deliveryId}/redeliver": operators("/v1/deliveries/ops.1-0/redeliver", 404),
   "GET /v1/events": get("/v1/events?type=run.completed&limit=5"),
-  "GET /v1/tokens": get("/v1/tokens", "admin"),
   "POST /v1/tokens": json("admin", 201, "/v1/tokens", {
     name: "grafana",
     role: "viewer",
@@ -154,5 +169,4 @@ export const routes: Readonly<Record<string, Route>> = {
   }),
   "DELETE /v1/tokens/{name}": withPath("admin", 204, "/v1/tokens/grafana"),
   "GET /v1/audit/export": get("/v1/audit/export?who=token%3Ax", "admin"),
-  "GET /v1/audit": get("/v1/audit", "admin"),
 };
