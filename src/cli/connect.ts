@@ -141,7 +141,7 @@ async function audited<T>(context: Context, app: App, act: () => Promise<T>): Pr
     role: "",
     kind,
     action: `simfleet ${name}`,
-    summary: "",
+    did: "",
     target: target?.slice(0, 200) ?? app.kernel.config.profile,
     requestId: randomUUID(),
     from: hostname(),

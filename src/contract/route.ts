@@ -25,6 +25,8 @@ export interface Route {
   readonly rows?: "required" | "optional";
   /** The schema of the response; `lines`: a file of lines, CSV or NDJSON, that is streamed. */
   readonly answer: z.ZodType | "lines";
+  /** Words of the audit log before the name of the object: `paused the run`. */
+  readonly did?: string;
   /** Describes the response for the audit log, without secrets. */
   readonly about?: (answer: never) => string;
   /** 200 by default. */

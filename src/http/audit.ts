@@ -108,7 +108,7 @@ function intentOf({
     role: principal?.role ?? "",
     kind: routeOptions.config.auditKind ?? "other",
     action: `${method} ${routeOptions.url ?? ""}`,
-    summary: routeOptions.schema?.summary?.split(";", 1)[0] ?? "",
+    did: routeOptions.config.did ?? "",
     target: named === "" ? about : named.slice(0, 200),
     requestId,
     from,

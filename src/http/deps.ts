@@ -56,6 +56,8 @@ declare module "fastify" {
     role?: Role | "open";
     /** The kind under which the audit log has its calls; absent: `other`. */
     auditKind?: string | undefined;
+    /** Words of the audit log for a call. */
+    did?: string | undefined;
     /** The route reads the raw body, with any Content-Type. */
     takesAnyBody?: boolean;
   }

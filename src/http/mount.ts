@@ -54,7 +54,7 @@ export function mount(
   };
   api.route({
     ...options,
-    config: { ...settings, auditKind: audit },
+    config: { ...settings, auditKind: audit, did: route.did },
     schema: headers === undefined ? schema : { ...schema, headers },
     preHandler: preHandler ?? [],
     handler: async (request, reply) => {

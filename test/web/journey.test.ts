@@ -92,7 +92,7 @@ describeInBrowser(
       await undone.waitFor();
       expect(await undone.getByRole("link").count()).toBe(2);
       await entries
-        .filter({ hasText: "Start a run from" })
+        .filter({ hasText: "started a run" })
         .filter({ hasText: /set-speed-class on OP0000000001 \(default\): .+ → s1\.minimum \d+/ })
         .first()
         .waitFor();

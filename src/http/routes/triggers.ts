@@ -30,7 +30,7 @@ function addRoute(api: Api, { schedules, config, clock, authFailures }: ControlD
   api.post(
     "/triggers/:schedule",
     {
-      config: { role: "open", takesAnyBody: true, auditKind: "schedules" },
+      config: { role: "open", takesAnyBody: true, auditKind: "schedules", did: "triggered the schedule" },
       schema: {
         summary: "Trigger a schedule with a signed message",
         tags: ["schedules"],

@@ -14,7 +14,7 @@ const auditEntry = z.object({
   who: z.string().nullable().describe("null: the caller is not known"),
   role: z.string().nullable(),
   action: z.string().describe("`POST /v1/runs/:runId/cancel`, `simfleet runs cancel`"),
-  summary: z.string().nullable().describe("purpose of the request: `Pause a run`; null for a command"),
+  did: z.string().nullable().describe("the action in words, before the target: `paused the run`; null for a command"),
   target: z.string().nullable().describe("what it was done to"),
   made: z.string().nullable().describe("the ID of what it made, such as a run"),
   about: z.string().nullable().describe("what was done: `undid r-A by r-B`, or what a run changes"),

@@ -25,8 +25,8 @@ export interface AuditIntent {
   readonly kind: string;
   /** `POST /v1/runs/:runId/cancel`, `simfleet runs cancel` */
   readonly action: string;
-  /** Purpose of the request: `Pause a run`; empty for a command. */
-  readonly summary: string;
+  /** The action in words, before the target: `paused the run`; empty for a command. */
+  readonly did: string;
   /** The object of the change: a run's id, a profile. */
   readonly target: string;
   readonly requestId: string;
@@ -209,7 +209,7 @@ function entryOf(id: string, fields: Readonly<Record<string, string>>, later: Au
     who: fields.who || null,
     role: fields.role || null,
     action,
-    summary: fields.summary || null,
+    did: fields.did || null,
     target: (fields.target || result?.target) ?? null,
     made: result?.target ?? null,
     about: result?.about ?? null,

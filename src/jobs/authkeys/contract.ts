@@ -98,6 +98,7 @@ export const planAuthKeyRotation = route({
 export const rotateAuthKey = route({
   method: "POST",
   path: "/authkeys/rotate",
+  did: "rotated the AuthKey",
   role: "admin",
   summary: "Rotate the AuthKey in use, or resume its rotation",
   query: z.strictObject(ofUser),

@@ -47,6 +47,7 @@ const ofOne = { method: "POST", role: "operator", tag: "automations", params: z.
 export const pauseAutomation = route({
   ...ofOne,
   path: "/automations/:name/pause",
+  did: "paused the automation",
   summary: "Pause an automation",
   answer: automationReport,
 });
@@ -54,6 +55,7 @@ export const pauseAutomation = route({
 export const resumeAutomation = route({
   ...ofOne,
   path: "/automations/:name/resume",
+  did: "resumed the automation",
   summary: "Resume an automation for events from now on",
   answer: automationReport,
 });
@@ -61,6 +63,7 @@ export const resumeAutomation = route({
 export const dryRunAutomation = route({
   ...ofOne,
   path: "/automations/:name/dry-run",
+  did: "previewed the automation",
   summary: "Preview what an automation would do with the events of the last hours",
   query: z.strictObject({ hours: z.coerce.number().min(0.01).max(24).default(24) }),
   answer: z.object({

@@ -102,6 +102,7 @@ export const createCredentials = route({
   ...ofSet,
   method: "POST",
   path: "/credentials/:credentialsId",
+  did: "created the Credential Set",
   summary: "Create a Credential Set",
   body: newSet,
   answer: changedSet,
@@ -112,6 +113,7 @@ export const updateCredentials = route({
   ...ofSet,
   method: "POST",
   path: "/credentials/:credentialsId/update",
+  did: "replaced the secret of the Credential Set",
   summary: "Replace the secret of a Credential Set",
   description: "Type and description stay unless others are given.",
   body: newSet.partial({ type: true }),
@@ -122,6 +124,7 @@ export const deleteCredentials = route({
   ...ofSet,
   method: "DELETE",
   path: "/credentials/:credentialsId",
+  did: "deleted the Credential Set",
   summary: "Delete a Credential Set to which no group refers",
   answer: z.undefined(),
   status: 204,
@@ -151,11 +154,13 @@ export const showRotation = route({
 export const rotateCredentials = route({
   ...change,
   path: "/rotations/:name/rotate",
+  did: "rotated the secret",
   summary: "Rotate a secret, or resume its rotation",
 });
 
 export const confirmRotation = route({
   ...change,
   path: "/rotations/:name/confirm",
+  did: "confirmed the rotation",
   summary: "Confirm that nothing references the old set",
 });

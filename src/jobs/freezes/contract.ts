@@ -41,6 +41,7 @@ export const showFreeze = getRoute({
 export const startFreeze = route({
   method: "POST",
   path: "/freeze",
+  did: "froze all changes",
   role: "admin",
   summary: "Freeze all changes of every profile; calls in flight are completed",
   body: z
@@ -56,6 +57,7 @@ export const startFreeze = route({
 export const endFreeze = route({
   method: "DELETE",
   path: "/freeze",
+  did: "ended the freeze",
   role: "admin",
   summary: "End the freeze; freezes in the configuration still apply",
   answer: freezeReport,

@@ -106,6 +106,7 @@ export const showSync = getRoute({
 export const startSync = route({
   method: "POST",
   path: "/syncs",
+  did: "started a sync of",
   role: "operator",
   summary: "Start a sync, or resume an interrupted one",
   query: z.strictObject({ ...ofProfile, restart: flag.describe("start over from the first page") }),

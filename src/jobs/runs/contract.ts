@@ -285,6 +285,7 @@ const ofRun = z.strictObject({ runId: id });
 export const createPlan = route({
   method: "POST",
   path: "/plans",
+  did: "created a plan",
   role: "operator",
   tag: "plans",
   summary: "Create a plan from a CSV file or a filter",
@@ -330,6 +331,7 @@ export const downloadVerdicts = route({
 export const deletePlan = route({
   method: "DELETE",
   path: "/plans/:planId",
+  did: "deleted a plan",
   role: "operator",
   tag: "plans",
   summary: "Delete a plan",
@@ -341,6 +343,7 @@ export const deletePlan = route({
 export const startRun = route({
   method: "POST",
   path: "/runs",
+  did: "started a run",
   role: "operator",
   tag: "runs",
   summary: "Start a run from a CSV file, a filter or a plan",
@@ -415,19 +418,20 @@ export const downloadResults = route({
   answer: "lines",
 });
 
-function stepRoute<const Step extends string>(step: Step, summary: string) {
+function stepRoute<const Step extends string>(step: Step, did: string, summary: string) {
   const path = `/runs/:runId/${step}` as const;
-  return route({ method: "POST", path, role: "operator", tag: "runs", summary, params: ofRun, answer: runReport });
+  return route({ method: "POST", path, did, role: "operator", tag: "runs", summary, params: ofRun, answer: runReport });
 }
 
-export const pauseRun = stepRoute("pause", "Pause a run; calls in flight are completed");
-export const resumeRun = stepRoute("resume", "Resume a run");
-export const cancelRun = stepRoute("cancel", "Cancel a run; rows not yet sent are left unchanged");
-export const approveRun = stepRoute("approve", "Approve a run submitted by someone else");
+export const pauseRun = stepRoute("pause", "paused the run", "Pause a run; calls in flight are completed");
+export const resumeRun = stepRoute("resume", "resumed the run", "Resume a run");
+export const cancelRun = stepRoute("cancel", "cancelled the run", "Cancel a run; rows not yet sent are left unchanged");
+export const approveRun = stepRoute("approve", "approved the run", "Approve a run submitted by someone else");
 
 export const deleteRun = route({
   method: "DELETE",
   path: "/runs/:runId",
+  did: "deleted the run",
   role: "admin",
   tag: "runs",
   summary: "Delete a finished run with its rows and results",
@@ -447,6 +451,7 @@ const confirm = z
 export const retryRun = route({
   method: "POST",
   path: "/runs/:runId/retry",
+  did: "started the retry",
   role: "operator",
   tag: "runs",
   summary: "Retry failed and cancelled rows in a new run; with a reason, rejected ones as well",
@@ -509,6 +514,7 @@ export const planUndo = route({
 export const undoRun = route({
   method: "POST",
   path: "/runs/:runId/undo",
+  did: "started the undo",
   role: "operator",
   tag: "runs",
   summary: "Start a new run that restores the previous values; SIMs changed since are left as they are",

@@ -74,6 +74,7 @@ export const pauseSchedule = route({
   ...ofOne,
   method: "POST",
   path: "/schedules/:name/pause",
+  did: "paused the schedule",
   summary: "Pause a schedule",
 });
 
@@ -81,6 +82,7 @@ export const resumeSchedule = route({
   ...ofOne,
   method: "POST",
   path: "/schedules/:name/resume",
+  did: "resumed the schedule",
   summary: "Resume a schedule from its next time on",
 });
 
@@ -88,6 +90,7 @@ export const triggerSchedule = route({
   ...ofOne,
   method: "POST",
   path: "/schedules/:name/trigger",
+  did: "triggered the schedule",
   summary: "Run a schedule's task now",
   status: 202,
 });
@@ -96,6 +99,7 @@ export const dryRunSchedule = route({
   ...ofOne,
   method: "POST",
   path: "/schedules/:name/dry-run",
+  did: "previewed the schedule",
   summary: "Preview what a schedule's task would do now; nothing is started",
   answer: taskPreview,
 });

@@ -34,6 +34,7 @@ export const listTokens = route({
 export const createToken = route({
   method: "POST",
   path: "/tokens",
+  did: "created the token",
   role: "admin",
   summary: "Create a token, which is valid at once",
   description: "The response has the token, once. Only its SHA-256 is stored.",
@@ -50,6 +51,7 @@ export const createToken = route({
 export const revokeToken = route({
   method: "DELETE",
   path: "/tokens/:name",
+  did: "revoked the token",
   role: "admin",
   summary: "Revoke a token, which is invalid at once",
   params: z.strictObject({ name }),

@@ -18,6 +18,7 @@ export type UsageReport = Readonly<z.infer<typeof usageReport>>;
 export const syncUsage = route({
   method: "POST",
   path: "/usage-syncs",
+  did: "started a sync of the usage of",
   role: "operator",
   tag: "syncs",
   summary: "Read the usage of all SIMs",

@@ -67,6 +67,7 @@ export const listWebhooks = getRoute({
 export const testWebhook = route({
   ...ofWebhook,
   path: "/webhooks/:name/test",
+  did: "tested the webhook",
   summary: "Send a test message and return the result",
   answer: testReport,
 });
@@ -74,6 +75,7 @@ export const testWebhook = route({
 export const resumeWebhook = route({
   ...ofWebhook,
   path: "/webhooks/:name/resume",
+  did: "resumed the webhook",
   summary: "Resume a stopped webhook",
   answer: webhookReport,
 });
@@ -96,6 +98,7 @@ export const redeliver = route({
   ...ofDelivery,
   method: "POST",
   path: "/deliveries/:deliveryId/redeliver",
+  did: "sent the message again",
   role: "operator",
   summary: "Resend a message with the same message ID",
 });

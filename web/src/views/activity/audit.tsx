@@ -97,7 +97,7 @@ function Export({ chosen }: { chosen: Query }): JSX.Element {
 }
 
 /** A sentence, and below it what a run changes and the exact request or command. */
-function What({ who, role, action, summary, target, made, about }: AuditEntry): JSX.Element {
+function What({ who, role, action, did, target, made, about }: AuditEntry): JSX.Element {
   const isSaid = about !== null && /^(undid|retried) /.test(about);
   const named = made ?? target;
   return (
@@ -107,13 +107,14 @@ function What({ who, role, action, summary, target, made, about }: AuditEntry): 
         <Said text={about} />
       ) : (
         <>
-          {summary ?? <span class="mono">{action}</span>}{" "}
+          {did ?? (action.startsWith("simfleet ") ? "ran" : "requested")}{" "}
+          {did === null && <span class="mono">{action}</span>}{" "}
           {named !== null && <IdLink id={named} href={hrefOfTarget(action, named)} />}
         </>
       )}
       {about !== null && !isSaid && <span class="quiet prose">{about}</span>}
       <span class="quiet">
-        {(summary !== null || isSaid) && <span class="mono">{action}</span>} {role !== null && `with the role ${role}`}
+        {(did !== null || isSaid) && <span class="mono">{action}</span>} {role !== null && `with the role ${role}`}
       </span>
     </>
   );
