@@ -3,10 +3,18 @@
  * counts as a spent call for every process, is never held by a call without a connection. Operations are served
  * round-robin: the single call of a sync does not queue behind hundreds of calls of a run.
  */
+interface Waiter {
+  readonly signal: AbortSignal | undefined;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
 export class Slots {
   #free: number;
   /** By operation, first come, first served; the first operation in the map is served next. */
-  readonly #lines = new Map<string, (() => void)[]>();
+  readonly #lines = new Map<string, Waiter[]>();
+  /** Signals with a listener: one for all calls of a segment, since one for each call takes time. */
+  readonly #watched = new WeakSet<AbortSignal>();
 
   constructor(count: number) {
     this.#free = count;
@@ -25,18 +33,11 @@ export class Slots {
     }
     const line = this.#lines.get(operation) ?? [];
     this.#lines.set(operation, line);
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        line.splice(line.indexOf(take), 1);
-        reject(signal?.reason);
-      };
-      const take = (): void => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      };
-      signal?.addEventListener("abort", onAbort, { once: true });
-      line.push(take);
-    });
+    if (signal !== undefined && !this.#watched.has(signal)) {
+      this.#watched.add(signal);
+      signal.addEventListener("abort", () => this.#drop(signal), { once: true });
+    }
+    return new Promise((resolve, reject) => line.push({ resolve, reject, signal }));
   }
 
   leave(): void {
@@ -45,8 +46,16 @@ export class Slots {
       this.#lines.delete(operation);
       if (next === undefined) continue; // all its waiters have left
       if (line.length > 0) this.#lines.set(operation, line);
-      return next();
+      return next.resolve();
     }
     this.#free += 1;
+  }
+
+  #drop(signal: AbortSignal): void {
+    for (const [operation, line] of this.#lines) {
+      const [dropped = [], left = []] = [true, false].map((is) => line.filter((one) => (one.signal === signal) === is));
+      this.#lines.set(operation, left);
+      for (const { reject } of dropped) reject(signal.reason);
+    }
   }
 }

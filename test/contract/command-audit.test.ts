@@ -8,7 +8,8 @@ import { type Ended, processIo } from "../support/process-io.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const harness = await ControlHarness.ofFile({
-  prepare: () => Promise.resolve(`profiles: { default: {}, plant: {} }\nschedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n`),
+  prepare: () =>
+    Promise.resolve(`profiles: { default: {}, plant: {} }\nschedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n`),
 });
 
 const runWorker = (): Promise<void> => Promise.reject(new Error("no worker is started here"));

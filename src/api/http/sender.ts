@@ -5,7 +5,7 @@
 import { PlatformError } from "#core/errors.ts";
 import type { Permit } from "#limiter/permit.ts";
 import { quotaWait, type Timing } from "#core/timings.ts";
-import { traced } from "#core/traced.ts";
+import { traced, tracing } from "#core/traced.ts";
 import type { Address } from "./address.ts";
 import { Attempt, type AttemptDeps } from "./attempt.ts";
 import type { CallOptions, Permits, PlatformClientOptions } from "../client-options.ts";
@@ -89,6 +89,7 @@ export class Sender {
   }
 
   #exchange(exchange: Exchange): Promise<Answer> {
+    if (tracing() === undefined) return this.#transport.exchange(exchange);
     const { operation, method, address } = exchange;
     return traced(
       () => {

@@ -143,6 +143,7 @@ class SegmentWork {
       signal,
       // A user waits for a run of one row, such as a retry.
       urgency: run.total === 1 ? "priority" : "normal",
+      beforeSending: () => this.#assertHeld(),
       ...(callsPerMinute === undefined ? {} : { pace: { id: run.runId, callsPerMinute } }),
     };
     for (const [place, row] of open.rows) this.#pending.set(place, row);
@@ -276,7 +277,7 @@ class SegmentWork {
     }
     const isSafe = operation.repeat === "safe";
     const options = isSafe
-      ? { ...this.#callOptions, beforeSending: () => this.#assertHeld() }
+      ? this.#callOptions
       : {
           ...this.#callOptions,
           beforeSending: () => this.#unsafe.markSent(place),
