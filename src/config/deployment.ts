@@ -10,7 +10,7 @@ import {
   deploymentOperationIds,
   type DeploymentOperationId,
   templateFault,
-  termsOf,
+  operationOptions,
 } from "#fleet/deployment-operation.ts";
 import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { isSpeedClass } from "#fleet/sim/sim.ts";
@@ -61,7 +61,7 @@ const statuses = z
   .min(1, "must have a status that means success");
 
 function operation(id: DeploymentOperationId) {
-  const { methods, extras } = termsOf(id);
+  const { methods, extras } = operationOptions[id];
   const path = (key: "path" | "userPath") =>
     z.string(needed("must be text")).superRefine((text, context) => {
       const fault = templateFault(text, { id, key });

@@ -59,169 +59,84 @@ interface Options {
   readonly example: DeploymentOperation;
 }
 
-const reading: readonly Method[] = ["GET"];
-const writing: readonly Method[] = ["POST", "PUT", "DELETE"];
+/**
+ * What an example says of its operation.
+ * @param knows placeholders of its paths that a deployment may leave out, and others that it may use
+ */
+function terms(example: DeploymentOperation, ...knows: Placeholder[]): Options {
+  const { method, path, userPath, ttlField } = example;
+  const marks = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name as Placeholder);
+  return {
+    methods: method === "GET" ? ["GET"] : ["POST", "PUT", "DELETE"],
+    needs: marks.filter((name) => !knows.includes(name)),
+    knows,
+    extras: [
+      ...(userPath === undefined ? [] : (["userPath", "userGroup"] as const)),
+      ...(ttlField === undefined ? [] : (["ttlField"] as const)),
+    ],
+    example,
+  };
+}
+
+const credential = "/v1/credentials/{credentialsId}";
 const rootKeys = "/v1/operators/{operatorId}/auth_keys";
 const userKeys = "/v1/operators/{operatorId}/users/{userName}/auth_keys";
-const credentials = { knows: [], extras: [] } as const;
-const authKeys = { knows: ["operatorId"], extras: ["userPath", "userGroup"] } as const;
+const history = "/v1/sims/{simId}/statuses/history";
+const configuration = "/v1/groups/{groupId}/configuration/{namespace}";
 
 export const operationOptions = {
-  listCredentials: {
-    ...credentials,
-    methods: reading,
-    needs: [],
-    example: {
-      method: "GET",
-      path: "/v1/credentials",
-      statuses: [200],
-      group: "Credential",
-    },
-  },
-  updateCredential: {
-    ...credentials,
-    methods: writing,
-    needs: ["credentialsId"],
-    example: {
-      method: "PUT",
-      path: "/v1/credentials/{credentialsId}",
-      statuses: [200],
-      group: "Credential",
-    },
-  },
-  deleteCredential: {
-    ...credentials,
-    methods: writing,
-    needs: ["credentialsId"],
-    example: {
-      method: "DELETE",
-      path: "/v1/credentials/{credentialsId}",
-      statuses: [204],
-      group: "Credential",
-    },
-  },
-  listAuthKeys: {
-    ...authKeys,
-    methods: reading,
-    needs: [],
-    example: {
-      method: "GET",
-      path: rootKeys,
-      userPath: userKeys,
-      statuses: [200],
-      group: "Operator",
-    },
-  },
-  createAuthKey: {
-    ...authKeys,
-    methods: writing,
-    needs: [],
-    example: {
-      method: "POST",
-      path: rootKeys,
-      userPath: userKeys,
-      statuses: [200, 201],
-      group: "Operator",
-    },
-  },
-  revokeAuthKey: {
-    ...authKeys,
-    methods: writing,
-    needs: ["authKeyId"],
-    example: {
+  listCredentials: terms({ method: "GET", path: "/v1/credentials", statuses: [200], group: "Credential" }),
+  updateCredential: terms({ method: "PUT", path: credential, statuses: [200], group: "Credential" }),
+  deleteCredential: terms({ method: "DELETE", path: credential, statuses: [204], group: "Credential" }),
+  listAuthKeys: terms(
+    { method: "GET", path: rootKeys, userPath: userKeys, statuses: [200], group: "Operator" },
+    "operatorId",
+  ),
+  createAuthKey: terms(
+    { method: "POST", path: rootKeys, userPath: userKeys, statuses: [200, 201], group: "Operator" },
+    "operatorId",
+  ),
+  revokeAuthKey: terms(
+    {
       method: "DELETE",
       path: `${rootKeys}/{authKeyId}`,
       userPath: `${userKeys}/{authKeyId}`,
       statuses: [204],
       group: "Operator",
     },
-  },
-  listGroups: {
-    methods: reading,
-    needs: [],
-    knows: ["operatorId"],
-    extras: [],
-    example: {
-      method: "GET",
-      path: "/v1/groups",
-      statuses: [200],
-      group: "Group",
-    },
-  },
-  getSim: {
-    methods: reading,
-    needs: [],
-    knows: ["simId", "imsi"],
-    extras: [],
-    example: {
-      method: "GET",
-      path: "/v1/sims/{simId}",
-      statuses: [200],
-      group: "Sim",
-    },
-  },
-  getSimStatusHistory: {
-    methods: reading,
-    needs: [],
-    knows: ["simId", "imsi"],
-    extras: [],
-    example: {
-      method: "GET",
-      path: "/v1/sims/{simId}/statuses/history",
-      statuses: [200],
-      group: "Sim",
-    },
-  },
-  putGroupConfiguration: {
-    methods: writing,
-    needs: ["groupId", "namespace"],
-    knows: ["operatorId"],
-    extras: [],
-    example: {
-      method: "PUT",
-      path: "/v1/groups/{groupId}/configuration/{namespace}",
-      statuses: [200],
-      group: "Group",
-    },
-  },
-  exportUsage: {
-    methods: writing,
-    needs: [],
-    knows: ["operatorId"],
-    extras: [],
-    example: { method: "POST", path: "/v1/stats/air/operators/{operatorId}/export", statuses: [200], group: "Stats" },
-  },
-  getExportedFile: {
-    methods: reading,
-    needs: ["exportedFileId"],
-    knows: [],
-    extras: [],
-    example: { method: "GET", path: "/v1/files/exported/{exportedFileId}", statuses: [200], group: "Files" },
-  },
-  renewToken: {
-    methods: writing,
-    needs: [],
-    knows: ["operatorId"],
-    extras: ["ttlField"],
-    example: {
+    "operatorId",
+  ),
+  listGroups: terms({ method: "GET", path: "/v1/groups", statuses: [200], group: "Group" }, "operatorId"),
+  getSim: terms({ method: "GET", path: "/v1/sims/{simId}", statuses: [200], group: "Sim" }, "simId", "imsi"),
+  getSimStatusHistory: terms({ method: "GET", path: history, statuses: [200], group: "Sim" }, "simId", "imsi"),
+  putGroupConfiguration: terms({ method: "PUT", path: configuration, statuses: [200], group: "Group" }, "operatorId"),
+  exportUsage: terms(
+    { method: "POST", path: "/v1/stats/air/operators/{operatorId}/export", statuses: [200], group: "Stats" },
+    "operatorId",
+  ),
+  getExportedFile: terms({
+    method: "GET",
+    path: "/v1/files/exported/{exportedFileId}",
+    statuses: [200],
+    group: "Files",
+  }),
+  renewToken: terms(
+    {
       method: "POST",
       path: "/v1/operators/{operatorId}/token",
       statuses: [200],
       group: "Operator",
       ttlField: "ttlSeconds",
     },
-  },
-} as const satisfies Record<string, Options>;
+    "operatorId",
+  ),
+};
 
 export type DeploymentOperationId = keyof typeof operationOptions;
 
 export type DeploymentOperations = Readonly<Partial<Record<DeploymentOperationId, DeploymentOperation | undefined>>>;
 
 export const deploymentOperationIds = Object.keys(operationOptions) as DeploymentOperationId[];
-
-export function termsOf(id: DeploymentOperationId): Options {
-  return operationOptions[id];
-}
 
 /**
  * Validates the template of a path.
@@ -232,7 +147,7 @@ export function templateFault(
   template: string,
   { id, key }: { id: DeploymentOperationId; key: "path" | "userPath" },
 ): string | undefined {
-  const { needs, knows } = termsOf(id);
+  const { needs, knows } = operationOptions[id];
   const known: string[] = [...needs, ...knows, ...(key === "userPath" ? ["userName"] : [])];
   if (!/^\/v1(\/([A-Za-z0-9_-]+|\{[^{}/]*\}))+$/.test(template)) {
     return "must start with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces";

@@ -8,7 +8,7 @@ import {
   type DeploymentOperation,
   type DeploymentOperationId,
   type DeploymentOperations,
-  termsOf,
+  operationOptions,
 } from "./deployment-operation.ts";
 
 interface Deployment {
@@ -51,7 +51,7 @@ function problemOf({ name }: Deployment, ids: readonly DeploymentOperationId[], 
   const lines = [
     ...(isFile ? [] : [`extends: ${name}`]),
     "operations:",
-    ...ids.flatMap((id) => [`  ${id}:`, ...linesOf(termsOf(id).example).map((line) => `    ${line}`)]),
+    ...ids.flatMap((id) => [`  ${id}:`, ...linesOf(operationOptions[id].example).map((line) => `    ${line}`)]),
   ];
   return {
     where: ids.map((id) => `operations.${id}`).join(", "),

@@ -9,7 +9,7 @@ import { bucketOf, type Operation, targetOf } from "#api/operations/operation.ts
 import { renewToken } from "#api/auth/pair-source.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { ConfigError, SimfleetError } from "#core/errors.ts";
-import { type DeploymentOperationId, deploymentOperationIds, termsOf } from "#fleet/deployment-operation.ts";
+import { type DeploymentOperationId, deploymentOperationIds, operationOptions } from "#fleet/deployment-operation.ts";
 import { requireOperation } from "#fleet/required-operation.ts";
 import { seeds } from "../../support/long.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
@@ -155,7 +155,7 @@ describe("paths of operations", () => {
 describe("deployment operations", () => {
   it("every path that a deployment file may contain yields an operation", () => {
     for (const each of deploymentOperationIds) {
-      const { needs, knows } = termsOf(each);
+      const { needs, knows } = operationOptions[each];
       const path = ["/v1", ...[...needs, ...knows].map((mark) => `{${mark}}`)].join("/");
       const description = { ...of(each), path, userPath: `${path}/{userName}` };
       const make = {

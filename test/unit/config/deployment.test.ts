@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { deploymentSchema, loadDeployment } from "#config/deployment.ts";
 import type { Problem } from "#core/errors.ts";
-import { deploymentOperationIds, operationOptions, termsOf } from "#fleet/deployment-operation.ts";
+import { deploymentOperationIds, operationOptions } from "#fleet/deployment-operation.ts";
 import { textAt } from "#fleet/sim/record-path.ts";
 
 let folder: string;
@@ -180,7 +180,7 @@ it("the tables in docs/reference/platform-definitions.md list the parameters of 
   const page = readFileSync("docs/reference/platform-definitions.md", "utf8");
   const cells = (names: readonly string[]) => names.join(", ");
   for (const id of deploymentOperationIds) {
-    const { needs, knows, extras } = termsOf(id);
+    const { needs, knows, extras } = operationOptions[id];
     const row = page.split("\n").find((line) => line.startsWith(`| \`${id}\``));
     const reported = row
       ?.split("|")
