@@ -25,7 +25,7 @@ import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { secretFields, usualFields } from "#fleet/sim/sim-fields.ts";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { attachRedis } from "#redis/embedded/embedded.ts";
 import { Keys } from "#redis/keys.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims/sims.ts";
@@ -56,7 +56,7 @@ const sizes = [1_000, 10_000, 100_000, 1_000_000].filter((size) => size < max).c
 const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
 const dataDir = join(folder, "d");
 const keys = new Keys();
-const embedded = await EmbeddedRedis.attach({
+const embedded = await attachRedis({
   dataDir,
   cacheDir: join(homedir(), ".cache", "simfleet"),
   path: process.env.PATH ?? "",

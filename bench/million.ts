@@ -14,7 +14,7 @@ import { minuteMs, systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { summarizeRun } from "#jobs/runs/results/run-summary.ts";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { attachRedis } from "#redis/embedded/embedded.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { Keys } from "#redis/keys.ts";
 import { bytesOfKeys, usedMemory } from "./memory.ts";
@@ -73,7 +73,7 @@ async function peakMegabytes(pid: number): Promise<number> {
 const report: Record<string, string> = {};
 let worker: SimfleetProcess | undefined;
 const cacheDir = join(homedir(), ".cache", "simfleet");
-const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
 const connections = new RedisConnections({ embedded });
 const redis = connections.connect("bench");
 try {

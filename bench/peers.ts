@@ -11,7 +11,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { attachRedis } from "#redis/embedded/embedded.ts";
 import { cells } from "./peers/cells.ts";
 import { limiters } from "./peers/limiters.ts";
 import { type Results, median, tables } from "./peers/report.ts";
@@ -32,7 +32,7 @@ const resultsFile = new URL("peers/results.json", import.meta.url);
 
 const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
 const dataDir = await mkdtemp(join(tmpdir(), "simfleet-peers-"));
-const redis = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+const redis = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
 const trials = new Map<string, Trial[]>();
 const rounds = Array.from({ length: Number(values.rounds) }, (_, round) => round);
 const waiting = rounds.flatMap((round) =>

@@ -15,7 +15,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { attachRedis } from "#redis/embedded/embedded.ts";
 import { startSandbox } from "#sandbox/server.ts";
 import { cpuSecondsOf } from "./memory.ts";
 import { startWorker } from "./simfleet-process.ts";
@@ -60,7 +60,7 @@ const sandbox = await startSandbox({ port: 0 });
 const dataDir = join(folder, "data");
 const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
 const path = process.env.PATH ?? "";
-const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir: join(cacheHome, "simfleet"), path });
+const embedded = await attachRedis({ dataDir, cacheDir: join(cacheHome, "simfleet"), path });
 const connections = new RedisConnections({ embedded });
 const redis = connections.connect("bench");
 try {

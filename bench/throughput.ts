@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { attachRedis } from "#redis/embedded/embedded.ts";
 import { cpuSecondsOfRedis, runMeasured } from "./memory.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { startSandboxProcess } from "./simfleet-process.ts";
@@ -34,7 +34,7 @@ const sandbox = await startSandboxProcess(["--ids-from", file, ...limits, "--lat
 const dataDir = join(folder, "d");
 const env = { ...sandbox.environment, SIMFLEET_DATA_DIR: dataDir };
 const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
-const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
 const redisConnections = new RedisConnections({ embedded });
 const redis = redisConnections.connect("bench");
 

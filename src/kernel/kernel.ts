@@ -27,7 +27,7 @@ import { type RedisFacts, verifyRedis } from "#redis/verify.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { Accounts } from "./accounts.ts";
 import { AuthKeyUsers } from "#engine/authkey-users.ts";
-import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { attachRedis } from "#redis/embedded/embedded.ts";
 
 /** Identifies simfleet to the platform and to the endpoints of webhooks. */
 const userAgent = `simfleet/${version}`;
@@ -228,7 +228,7 @@ async function redisTargetOf(
 ): Promise<RedisTarget> {
   if (redis === undefined) {
     const cacheDir = join(env.XDG_CACHE_HOME || cacheHome(dataDir), "simfleet");
-    const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: env.PATH ?? "/usr/bin:/bin", env, clock });
+    const embedded = await attachRedis({ dataDir, cacheDir, path: env.PATH ?? "/usr/bin:/bin", env, clock });
     lifecycle.onStop("embedded Redis", () => embedded.close());
     return { embedded };
   }

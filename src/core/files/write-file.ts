@@ -118,17 +118,14 @@ export async function ensurePrivateFolder(path: string, whenOpen: "refuse" | "cl
   }
 }
 
-/**
- * @param owner another user whose folder it may be
- * @throws FileRefusedError if a path is a link, is not a folder, or belongs to a user other than these and root
- */
-export async function checkFolder(path: string, owner?: number): Promise<Stats> {
+/** @throws FileRefusedError if a path is a link, is not a folder, or belongs to a user other than this one and root */
+export async function checkFolder(path: string): Promise<Stats> {
   const stats = await lstat(path);
   if (stats.isSymbolicLink()) {
     throw new FileRefusedError("link", path, `${path} is a symbolic link; it must be a folder.`);
   }
   if (!stats.isDirectory()) throw new FileRefusedError("special", path, `${path} is not a folder.`);
-  if (!isOurs(stats.uid) && stats.uid !== owner) {
+  if (!isOurs(stats.uid)) {
     throw new FileRefusedError("owner", path, `The folder ${path} belongs to another user (ID ${stats.uid}).`);
   }
   return stats;
@@ -139,9 +136,9 @@ export async function checkFolder(path: string, owner?: number): Promise<Stats> 
  * it.
  * @throws FileRefusedError as `checkFolder`, and if it was exchanged meanwhile
  */
-export async function holdFolder(path: string, owner?: number): Promise<FileHandle> {
+export async function holdFolder(path: string): Promise<FileHandle> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-  const checked = await checkFolder(path, owner);
+  const checked = await checkFolder(path);
   const handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   const { ino, dev } = await handle.stat();
   if (ino === checked.ino && dev === checked.dev) return handle;

@@ -14,14 +14,13 @@ import { promisify } from "node:util";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { FileRefusedError, ownId } from "#core/files/open-file.ts";
 import { type Clock, systemClock } from "#core/time.ts";
-import { ensurePrivateFolder, holdFolder } from "#core/files/write-file.ts";
+import { ensurePrivateFolder } from "#core/files/write-file.ts";
 import { findRedisServer } from "./find-server.ts";
 
 const supervisor = fileURLToPath(new URL("./supervise.sh", import.meta.url));
 const startDeadlineMs = 20_000;
-/** Maximum path length for a unix socket's address, minus room for the name. */
-const longestSocketPath = 100;
-const socketName = "redis.sock";
+/** Longest path of a unix socket. */
+const maxSocketBytes = 100;
 
 export interface EmbeddedOptions {
   readonly dataDir: string;
@@ -32,131 +31,106 @@ export interface EmbeddedOptions {
   readonly clock?: Clock;
 }
 
-export class EmbeddedRedis {
-  readonly socketPath: string;
-  readonly #folder: string;
-  readonly #serverSocket: string;
-  readonly #options: EmbeddedOptions;
-  readonly #alive: FileHandle;
-  /** The folder, held open. */
-  readonly #held: FileHandle;
-  readonly #owner: number | undefined;
-  #starting: Promise<void> | undefined;
+export type EmbeddedRedis = Awaited<ReturnType<typeof attachRedis>>;
 
-  private constructor(
-    options: EmbeddedOptions,
-    folder: string,
-    { alive, held, owner }: { alive: FileHandle; held: FileHandle; owner: number | undefined },
-  ) {
-    this.#options = options;
-    this.#folder = folder;
-    this.#alive = alive;
-    this.#held = held;
-    this.#owner = owner;
-    this.#serverSocket = serverSocketFor(folder);
-    this.socketPath = socketPathFor(folder, held);
+/**
+ * Attaches to the Redis of the data directory; starts it if it is not running.
+ * @throws SimfleetError STORE_UNAVAILABLE if no server is available or it does not start within 20 s
+ */
+export async function attachRedis(options: EmbeddedOptions) {
+  const { dataDir, path, clock = systemClock } = options;
+  const folder = join(dataDir, "redis");
+  // In the folder, which no other user can enter: so whoever answers there is our server.
+  const socketPath = join(folder, "redis.sock");
+  if (Buffer.byteLength(socketPath) > maxSocketBytes) {
+    throw unavailable(`The path of the data directory ${dataDir} is too long: set SIMFLEET_DATA_DIR to a shorter one`);
   }
+  const owner = await otherOwner(folder);
+  const alive = await holdPipe(dataDir, folder, owner);
 
-  /**
-   * Attaches to the Redis of the data directory; starts it if it is not running.
-   * @throws SimfleetError STORE_UNAVAILABLE if no server is available or it does not start within 20 s
-   */
-  static async attach(options: EmbeddedOptions): Promise<EmbeddedRedis> {
-    const folder = join(options.dataDir, "redis");
-    const owner = await otherOwner(folder);
-    try {
-      await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
-      if (owner === undefined) {
-        await ensurePrivateFolder(folder, "close");
-        await makePipe(join(folder, "alive"));
-      }
-    } catch (thrown) {
-      if (thrown instanceof FileRefusedError) {
-        const message = `${thrown.message} The embedded Redis keeps its data there: set SIMFLEET_DATA_DIR to a folder of this user`;
-        throw new SimfleetError("STORE_UNAVAILABLE", message, { cause: thrown });
-      }
-      throw new SimfleetError(
-        "STORE_UNAVAILABLE",
-        `The data directory ${options.dataDir} cannot be written: set SIMFLEET_DATA_DIR to one that can`,
-        { cause: thrown },
-      );
-    }
-    // Open for reading and writing, so that opening never blocks; it only has to stay open while this process lives.
-    const alive = await open(join(folder, "alive"), constants.O_RDWR).catch((thrown: unknown) => {
-      throw owner === undefined ? thrown : notRunning(folder, owner);
-    });
-    const held = await holdFolder(folder, owner);
-    const embedded = new EmbeddedRedis(options, folder, { alive, held, owner });
-    try {
-      await embedded.ensureRunning();
-    } catch (thrown) {
-      await embedded.close();
-      throw thrown;
-    }
-    return embedded;
-  }
-
-  /** Restarts the server if it is gone; concurrent callers share one attempt. */
-  ensureRunning(): Promise<void> {
-    this.#starting ??= this.#start().finally(() => {
-      this.#starting = undefined;
-    });
-    return this.#starting;
-  }
-
-  /** Signals that this process no longer needs the server; the server stops after the last process. */
-  async close(): Promise<void> {
-    await this.#alive.close();
-    await this.#held.close();
-  }
-
-  async #start(): Promise<void> {
-    const clock = this.#options.clock ?? systemClock;
-    if (await answers(this.socketPath)) return;
-    if (this.#owner !== undefined) throw notRunning(this.#folder, this.#owner);
-    await this.#assertRoom();
-    const server = await findRedisServer(this.#options);
+  const start = async (): Promise<void> => {
+    if (await answers(socketPath)) return;
+    if (owner !== undefined) throw notRunning(folder, owner);
+    await assertRoom(folder);
+    const server = await findRedisServer(options);
     const endMs = clock.monotonicMs() + startDeadlineMs;
     let nextSpawnMs = 0;
     while (clock.monotonicMs() < endMs) {
       if (clock.monotonicMs() >= nextSpawnMs) {
         // A second supervisor exits at the lock; repeated, because the first may be about to exit.
-        this.#spawnSupervisor(server.binary, server.libraries);
+        spawnSupervisor([folder, server.binary, socketPath], { path, libraries: server.libraries });
         nextSpawnMs = clock.monotonicMs() + 1_000;
       }
       await clock.sleep(15);
-      if (await answers(this.socketPath)) return;
+      if (await answers(socketPath)) return;
     }
-    throw new SimfleetError(
-      "STORE_UNAVAILABLE",
-      `The embedded Redis in ${this.#folder} did not start within ${startDeadlineMs / 1_000} s: ${await this.#lastWords()}`,
+    const log = await readFile(join(folder, "redis.log"), "utf8").catch(() => "");
+    const lastWords = log.trimEnd().split("\n").at(-1) || "it wrote no log";
+    throw unavailable(
+      `The embedded Redis in ${folder} did not start within ${startDeadlineMs / 1_000} s: ${lastWords}`,
     );
-  }
+  };
+  let starting: Promise<void> | undefined;
+  /** Restarts the server if it is gone; concurrent callers share one attempt. */
+  const ensureRunning = (): Promise<void> => (starting ??= start().finally(() => (starting = undefined)));
 
-  /** A server would end at once, and could not even say why. @throws SimfleetError STORE_UNAVAILABLE */
-  async #assertRoom(): Promise<void> {
-    const reason = await access(this.#folder, constants.W_OK).then(
-      async () => ((await statfs(this.#folder)).bavail === 0 ? "its disk is full" : undefined),
-      messageOf,
-    );
-    if (reason === undefined) return;
-    throw new SimfleetError("STORE_UNAVAILABLE", `The embedded Redis in ${this.#folder} cannot start: ${reason}`);
+  try {
+    await ensureRunning();
+  } catch (thrown) {
+    await alive.close();
+    throw thrown;
   }
+  return {
+    socketPath,
+    ensureRunning,
+    /** Signals that this process no longer needs the server; the server stops after the last process. */
+    close: () => alive.close(),
+  };
+}
 
-  #spawnSupervisor(binary: string, libraries: string | undefined): void {
-    const child = spawn("/bin/sh", [supervisor, this.#folder, binary, this.#serverSocket], {
-      detached: true,
-      stdio: "ignore",
-      env: { PATH: this.#options.path, ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) },
-    });
-    child.on("error", () => undefined);
-    child.unref();
+/** Opens the pipe that says that this process lives, in a folder that is made if needed. */
+async function holdPipe(dataDir: string, folder: string, owner: number | undefined): Promise<FileHandle> {
+  const pipe = join(folder, "alive");
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    if (owner === undefined) {
+      await ensurePrivateFolder(folder, "close");
+      await makePipe(pipe);
+    }
+  } catch (thrown) {
+    const message =
+      thrown instanceof FileRefusedError
+        ? `${thrown.message} The embedded Redis keeps its data there: set SIMFLEET_DATA_DIR to a folder of this user`
+        : `The data directory ${dataDir} cannot be written: set SIMFLEET_DATA_DIR to one that can`;
+    throw unavailable(message, thrown);
   }
+  // Open for reading and writing, so that opening never blocks; it only has to stay open while this process lives.
+  return open(pipe, constants.O_RDWR).catch((thrown: unknown) => {
+    throw owner === undefined ? thrown : notRunning(folder, owner);
+  });
+}
 
-  async #lastWords(): Promise<string> {
-    const log = await readFile(join(this.#folder, "redis.log"), "utf8").catch(() => "");
-    return log.trimEnd().split("\n").at(-1) || "it wrote no log";
-  }
+/** A server would end at once, and could not even say why. @throws SimfleetError STORE_UNAVAILABLE */
+async function assertRoom(folder: string): Promise<void> {
+  const reason = await access(folder, constants.W_OK).then(
+    async () => ((await statfs(folder)).bavail === 0 ? "its disk is full" : undefined),
+    messageOf,
+  );
+  if (reason !== undefined) throw unavailable(`The embedded Redis in ${folder} cannot start: ${reason}`);
+}
+
+function spawnSupervisor(
+  args: readonly string[],
+  { path, libraries }: { path: string; libraries: string | undefined },
+) {
+  const env = { PATH: path, ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) };
+  const child = spawn("/bin/sh", [supervisor, ...args], { detached: true, stdio: "ignore", env });
+  child.on("error", () => undefined);
+  child.unref();
+}
+
+function unavailable(message: string, cause?: unknown): SimfleetError {
+  return new SimfleetError("STORE_UNAVAILABLE", message, { cause });
 }
 
 /**
@@ -170,22 +144,9 @@ async function otherOwner(folder: string): Promise<number | undefined> {
 }
 
 function notRunning(folder: string, owner: number): SimfleetError {
-  const message = `The folder ${folder} belongs to another user (ID ${owner}), whose embedded Redis does not run. Start that user's worker, or run simfleet as that user (sudo -u '#${owner}' simfleet …)`;
-  return new SimfleetError("STORE_UNAVAILABLE", message);
-}
-
-/** The socket path for the server, whose working directory is the folder. */
-function serverSocketFor(folder: string): string {
-  const plain = join(folder, socketName);
-  return Buffer.byteLength(plain) <= longestSocketPath ? plain : socketName;
-}
-
-/** The socket is always in the folder, which no other user can enter: so whoever answers there is our server. */
-function socketPathFor(folder: string, held: FileHandle): string {
-  const plain = join(folder, socketName);
-  if (Buffer.byteLength(plain) <= longestSocketPath) return plain;
-  // The same file, reached through the folder that this process holds open: this path is short, however long the real one is.
-  return join("/proc/self/fd", String(held.fd), socketName);
+  return unavailable(
+    `The folder ${folder} belongs to another user (ID ${owner}), whose embedded Redis does not run. Start that user's worker, or run simfleet as that user (sudo -u '#${owner}' simfleet …)`,
+  );
 }
 
 async function makePipe(path: string): Promise<void> {
@@ -216,7 +177,7 @@ function answers(socketPath: string): Promise<boolean> {
       if (!reply.startsWith("-MISCONF ")) return done(reply.startsWith("+PONG"));
       socket.destroy();
       const message = `The embedded Redis at ${socketPath} runs and rejects writes: ${reply.slice("-MISCONF ".length)}`;
-      reject(new SimfleetError("STORE_UNAVAILABLE", `${message}. Make room on its disk, or make it writable`));
+      reject(unavailable(`${message}. Make room on its disk, or make it writable`));
     });
     socket.on("end", () => done(false));
   });

@@ -4,20 +4,15 @@
  */
 import { execFile } from "node:child_process";
 import { constants, type Stats } from "node:fs";
-import { access, chmod, cp, lstat, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
+import { access, chmod, cp, lstat, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { delimiter, join, dirname } from "node:path";
 import { promisify } from "node:util";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { type Clock, minuteMs, secondMs, systemClock } from "#core/time.ts";
 import { isOurs } from "#core/files/open-file.ts";
 import { checkFolder } from "#core/files/write-file.ts";
 
 const execute = promisify(execFile);
 
-/** An older copy is downloaded again if the packages are available; tried once a day. */
-const renewAfterMs = 30 * 24 * 60 * minuteMs;
-const tryAgainAfterMs = 24 * 60 * minuteMs;
-const longestRenewalMs = minuteMs;
 /** The only variables that a download receives; simfleet's own variables contain secrets. */
 const passedOn = /^(HOME|TMPDIR|LANG|(https?|ftp|all|no)_proxy)$/i;
 
@@ -35,7 +30,6 @@ export interface FindOptions {
   readonly cacheDir: string;
   /** Environment of this process; a download receives only its proxy settings and little more. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly clock?: Clock;
 }
 
 /** @throws SimfleetError STORE_UNAVAILABLE with the three ways to provide a server */
@@ -46,18 +40,7 @@ export async function findRedisServer(options: FindOptions): Promise<RedisServer
   }
   const home = join(options.cacheDir, "redis-server");
   const fetched = { binary: join(home, "redis-server"), libraries: join(home, "lib") };
-  const clock = options.clock ?? systemClock;
-  const atMs = await fetchedAtMs(home);
-  if (atMs !== undefined) {
-    const nowMs = clock.wallMs();
-    if (nowMs - atMs < renewAfterMs) return fetched;
-    await fetchServer(options, home, longestRenewalMs).catch(() => {
-      // The present copy still works; the next attempt is in a day.
-      const at = (nowMs - renewAfterMs + tryAgainAfterMs) / secondMs;
-      return utimes(fetched.binary, at, at).catch(() => undefined);
-    });
-    return fetched;
-  }
+  if (await isFetched(home)) return fetched;
   try {
     await fetchServer(options, home);
     return fetched;
@@ -71,12 +54,11 @@ export async function findRedisServer(options: FindOptions): Promise<RedisServer
   }
 }
 
-/** @param timeoutMs of each step; absent: none */
-async function fetchServer({ cacheDir, path, env = {} }: FindOptions, home: string, timeoutMs = 0): Promise<void> {
+async function fetchServer({ cacheDir, path, env = {} }: FindOptions, home: string): Promise<void> {
   const known = Object.entries(env).filter(([name, value]) => passedOn.test(name) && value !== undefined);
   const small = { PATH: path, ...(Object.fromEntries(known) as Record<string, string>) };
   const run = (program: string, args: readonly string[], more: { cwd?: string; env?: Record<string, string> } = {}) =>
-    execute(program, args, { ...more, env: { ...small, ...more.env }, timeout: timeoutMs });
+    execute(program, args, { ...more, env: { ...small, ...more.env } });
   await mkdir(cacheDir, { recursive: true, mode: 0o700 });
   const work = await mkdtemp(join(cacheDir, "fetch-"));
   try {
@@ -100,10 +82,10 @@ async function fetchServer({ cacheDir, path, env = {} }: FindOptions, home: stri
     await run(join(fresh, "redis-server"), ["--version"], { env: { LD_LIBRARY_PATH: join(fresh, "lib") } });
     await chmod(fresh, 0o755);
     await chmod(join(fresh, "lib"), 0o755);
-    await rename(home, join(work, "before")).catch(() => undefined); // there may be none
+    await rename(home, join(work, "before")).catch(() => undefined); // there may be a part of one
     await rename(fresh, home).catch(async (thrown: unknown) => {
       // Another process was faster: its copy is equivalent.
-      if ((await fetchedAtMs(home)) === undefined) throw thrown;
+      if (!(await isFetched(home))) throw thrown;
     });
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -134,21 +116,17 @@ async function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-/**
- * When a copy was downloaded, or a renewal was last tried, ms since the epoch. Undefined if there is no copy.
- * @throws SimfleetError STORE_UNAVAILABLE if another user than this one and root could have changed it
- */
-async function fetchedAtMs(home: string): Promise<number | undefined> {
+/** @throws SimfleetError STORE_UNAVAILABLE if another user than this one and root could have changed the copy */
+async function isFetched(home: string): Promise<boolean> {
   try {
     const libraries = (await readdir(join(home, "lib"))).map((name) => join("lib", name));
     for (const folder of [dirname(home), home, join(home, "lib")]) assertOurs(folder, await checkFolder(folder));
     for (const name of libraries) assertOurs(join(home, name), await lstat(join(home, name)));
     const binary = join(home, "redis-server");
-    const facts = await lstat(binary);
-    assertOurs(binary, facts);
-    return facts.mtimeMs;
+    assertOurs(binary, await lstat(binary));
+    return true;
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw new SimfleetError(
       "STORE_UNAVAILABLE",
       `The downloaded redis-server in ${home} was not started: ${messageOf(thrown)}. Delete the folder to download it again`,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Keeps one redis-server alive for as long as any simfleet process uses its folder, and stops it after the last.
-# $1 folder   $2 redis-server   $3 unix socket; a relative path is one in the folder
+# $1 folder   $2 redis-server   $3 unix socket
 #
 # The lock (fd 9) is inherited by the server, so two servers can never share one append-only file, whichever process was killed.
 # Every simfleet process holds the named pipe `alive` open; end of file on it means that the last one has exited. The

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { inject } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { attachRedis } from "#redis/embedded/embedded.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { startSandbox } from "#sandbox/server.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
@@ -236,7 +236,7 @@ export const CliHarness = { open };
 
 async function attach(env: Environment) {
   const dataDir = env.SIMFLEET_DATA_DIR ?? "";
-  const embedded = await EmbeddedRedis.attach({
+  const embedded = await attachRedis({
     dataDir,
     cacheDir: inject("cacheDir"),
     path: process.env.PATH ?? "",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { RedisConnections, type RedisTarget } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { attachRedis, type EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { verifyRedis } from "#redis/verify.ts";
 import { until } from "../../support/until.ts";
@@ -16,7 +16,7 @@ let server: Redis;
 const opened: RedisConnections[] = [];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "simfleet-verify-"));
-  embedded = await EmbeddedRedis.attach({
+  embedded = await attachRedis({
     dataDir: folder,
     cacheDir: inject("cacheDir"),
     path: process.env.PATH ?? "",

@@ -1,15 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
-import { createHash } from "node:crypto";
-import { createServer } from "node:net";
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
-import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { attachRedis, type EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { verifyRedis } from "#redis/verify.ts";
 import { findRedisServer } from "#redis/embedded/find-server.ts";
 import { until } from "../../support/until.ts";
@@ -33,7 +31,7 @@ afterEach(async () => {
 });
 
 async function attach(folder = dataDir): Promise<EmbeddedRedis> {
-  const embedded = await EmbeddedRedis.attach({ dataDir: folder, cacheDir, path });
+  const embedded = await attachRedis({ dataDir: folder, cacheDir, path });
   leave.push(() => embedded.close().catch(() => undefined));
   return embedded;
 }
@@ -147,33 +145,13 @@ describe("the embedded Redis", () => {
     await until("the server stopped", () => isGone(second));
   });
 
-  it("the embedded Redis uses no socket outside its folder that another user could answer", async () => {
-    const long = join(dataDir, "x".repeat(100), "y".repeat(100));
-    const folder = join(long, "redis");
-    const short = createHash("sha256").update(folder).digest("hex").slice(0, 16);
-    const foreseeable = join(tmpdir(), `simfleet-${short}.sock`);
-    const asked: string[] = [];
-    leave.push(() => until("the server stopped", () => !existsSync(join(folder, "redis.sock"))));
-    const impostor = createServer((socket) => {
-      asked.push("once");
-      socket.on("error", () => undefined).on("data", () => socket.write("+PONG\r\n"));
-    }).listen(foreseeable);
-    await once(impostor, "listening");
-    try {
-      const embedded = await attach(long);
-      const connections = new RedisConnections({ embedded });
-      leave.push(() => connections.close());
-      const redis = connections.connect("test");
-      await redis.set("key", "kept");
-      const other = await attach(long);
-      const others = new RedisConnections({ embedded: other });
-      leave.push(() => others.close());
-      expect(await others.connect("test").get("key")).toBe("kept");
-      expect(asked).toEqual([]);
-      expect((await stat(join(folder, "redis.sock"))).isSocket()).toBe(true);
-    } finally {
-      impostor.close();
-    }
+  it("the embedded Redis uses a socket in its folder, and refuses a folder whose path is too long for one", async () => {
+    await attach();
+    expect((await stat(join(dataDir, "redis", "redis.sock"))).isSocket()).toBe(true);
+    await expect(attach(join(dataDir, "x".repeat(100)))).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringMatching(/is too long: set SIMFLEET_DATA_DIR to a shorter one$/),
+    });
   });
 
   it("the embedded Redis makes its folder private and refuses one that is a link", async () => {
@@ -210,12 +188,11 @@ describe("the embedded Redis", () => {
 });
 
 /** A copy as if it had been fetched; what it would do is not asked. */
-async function copyIn(cache: string, fetchedAtMs = Date.now()): Promise<string> {
+async function copyIn(cache: string): Promise<string> {
   const home = join(cache, "redis-server");
   await mkdir(join(home, "lib"), { recursive: true });
   await writeFile(join(home, "redis-server"), "", { mode: 0o755 });
   await writeFile(join(home, "lib", "libx.so.1"), "x", { mode: 0o644 });
-  await utimes(join(home, "redis-server"), fetchedAtMs / 1_000, fetchedAtMs / 1_000);
   return home;
 }
 
@@ -262,21 +239,18 @@ describe("the search for a redis-server", () => {
     });
   });
 
-  it("a downloaded redis-server older than 30 days is refreshed at most once a day and kept on failure", async () => {
+  it("a download gets the settings of a proxy, and none of our own variables", async () => {
     const bin = join(dataDir, "bin");
     const said = join(dataDir, "said");
     await mkdir(bin);
     await writeFile(join(bin, "apt-get"), `#!/bin/sh\n/usr/bin/env >> ${said}\nexit 100\n`, { mode: 0o755 });
-    const dayMs = 86_400_000;
-    const home = await copyIn(dataDir, Date.now() - 31 * dayMs);
     const env = { PATH: "/elsewhere", HTTPS_PROXY: "http://proxy:3128", SIMFLEET_AUTH_KEY: "a-secret", OTHER: "x" };
-    const find = () => findRedisServer({ path: bin, cacheDir: dataDir, env });
-    expect(await find()).toMatchObject({ binary: join(home, "redis-server") });
+    await expect(findRedisServer({ path: bin, cacheDir: dataDir, env })).rejects.toThrow(
+      "could be started or downloaded",
+    );
     const asked = await readFile(said, "utf8");
     expect(asked).toContain("HTTPS_PROXY=http://proxy:3128");
     expect(asked).not.toMatch(/SIMFLEET|OTHER|a-secret/);
-    await find();
-    expect(await readFile(said, "utf8")).toBe(asked);
   });
 
   it("a missing redis-server is reported with three ways to install one", async () => {
