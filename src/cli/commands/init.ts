@@ -113,7 +113,7 @@ function nextSteps(file: string, { authKeyFile }: InitAnswers): string[] {
   return [`  ${making}(umask 077; cat > ${authKeyFile})    # paste the secret, then Enter and Ctrl-D`, check];
 }
 
-export interface InitAnswers {
+interface InitAnswers {
   readonly deployment: string;
   /** Base address. Absent: the deployment's. */
   readonly endpoint?: string | undefined;
@@ -126,27 +126,15 @@ export interface InitAnswers {
 }
 
 /** @throws ConfigError with all values that the configuration refuses; SimfleetError USAGE for a secret */
-export function checkAnswers(answers: InitAnswers): void {
+function checkAnswers(answers: InitAnswers): void {
   refuseSecrets(answers);
-  const { deployment, endpoint, coverage, authKeyId, authKeyFile, redisUrl, dataDir } = answers;
   const report = new Report();
-  const tree = {
-    deployment,
-    endpoints: { [endpointKey(answers)]: endpoint },
-    profiles: { default: { coverage, credentials: { authKeyId } } },
-    redis: { url: redisUrl },
-    dataDir,
-  };
-  readSettings(configSchema, { tree, env: {}, profile: "default" }, report);
-  // The file may not be there yet.
-  if (!path.safeParse(authKeyFile).success) {
+  // The file of the secret may not be there yet.
+  readSettings(configSchema, { tree: settingsOf(answers, {}), env: {}, profile: "default" }, report);
+  if (!path.safeParse(answers.authKeyFile).success) {
     report.fault("profiles.default.credentials.authKeyFile", `must be ${expectedOf(path)}.`);
   }
   if (report.problems.length > 0) throw report.error();
-}
-
-function endpointKey({ coverage }: InitAnswers): "global" | "japan" {
-  return coverage === "jp" ? "japan" : "global";
 }
 
 function refuseSecrets({ authKeyId, authKeyFile, redisUrl }: InitAnswers): void {
@@ -162,67 +150,58 @@ function refuseSecrets({ authKeyId, authKeyFile, redisUrl }: InitAnswers): void 
   throw new SimfleetError("USAGE", message);
 }
 
-/** The whole file; its paths are absolute, since options begin at the working folder. Lines that begin with `# ` and a key show what can follow; docs/reference/configuration.md describes all keys. */
+/** The settings as the file has them; paths are absolute, since options begin at the working folder. */
+function settingsOf(answers: InitAnswers, secrets: { readonly authKeyFile?: string }) {
+  const { deployment, endpoint, coverage, authKeyId, redisUrl, dataDir } = answers;
+  return {
+    deployment: isDeploymentFile(deployment) ? resolve(deployment) : deployment,
+    endpoints: endpoint && { [coverage === "jp" ? "japan" : "global"]: endpoint },
+    profiles: { default: { coverage, credentials: { authKeyId, ...secrets } } },
+    redis: redisUrl && { url: redisUrl },
+    dataDir: dataDir && resolve(dataDir),
+  };
+}
+
+/** The whole file. Lines that begin with `# ` and a key show what can follow; docs/reference/configuration.md describes all keys. */
 export function configText(answers: InitAnswers): string {
-  const { deployment, endpoint, coverage, authKeyId, authKeyFile, redisUrl, dataDir } = answers;
-  const lines = [
-    "# The configuration of simfleet. docs/reference/configuration.md describes every setting; simfleet check verifies this file.",
-    "# A relative path starts at the folder of this file. The file contains no secret; it names files that do.",
-    "",
-    "# The platform definition: svc, soracom, or the path of a file.",
-    entry("deployment", isDeploymentFile(deployment) ? resolve(deployment) : deployment),
-    "",
-    ...(endpoint === undefined
-      ? []
-      : [
-          "# Base address of the platform, without /v1.",
-          "endpoints:",
-          `  ${entry(endpointKey(answers), endpoint)}`,
-          "",
-        ]),
-    "profiles:",
-    "  default:",
-    ...(coverage === undefined
-      ? []
-      : ["    # Coverage of the account: g (Global) or jp (Japan).", `    ${entry("coverage", coverage)}`]),
-    "    credentials:",
-    `      ${entry("authKeyId", authKeyId)}`,
-    "      # Only its owner may read the file: chmod 600.",
-    `      ${entry("authKeyFile", resolve(authKeyFile))}`,
-    "",
-    "# Redis 6.2 or newer, shared by all machines. Without an address simfleet runs its own, in dataDir.",
-    ...(redisUrl === undefined
-      ? ["# redis:", "#   url: rediss://redis.example.com:6380", "#   passwordFile: /run/secrets/redis-password"]
-      : ["redis:", `  ${entry("url", redisUrl)}`, "  # passwordFile: /run/secrets/redis-password"]),
-    dataDir === undefined ? "# dataDir: /var/lib/simfleet" : entry("dataDir", resolve(dataDir)),
-    "",
-    "# What bulk work leaves of each quota to other callers: auto, or also a share in any case, 0 to 0.9.",
-    "# limits:",
-    "#   reserve: auto",
-    "",
-    ...commonAdditions,
+  const settings = settingsOf(answers, { authKeyFile: resolve(answers.authKeyFile) });
+  const more = [
+    answers.redisUrl === undefined ? usualRedis : "",
+    answers.dataDir === undefined ? "# dataDir: /var/lib/simfleet\n\n" : "",
+    commonAdditions,
   ];
-  return `${lines.join("\n")}\n`;
+  return `${head}${stringify(settings, { lineWidth: 0 })}\n${more.join("")}`;
 }
 
-function entry(key: string, value: string): string {
-  return stringify({ [key]: value }, { lineWidth: 0 }).trimEnd();
-}
+const head = `# The configuration of simfleet. docs/reference/configuration.md describes every setting; simfleet check verifies this file.
+# A relative path starts at the folder of this file. The file contains no secret; it names files that do, which only their
+# owner may read (chmod 600).
 
-const commonAdditions = [
-  "# Scheduled tasks, run by a worker (docs/schedules.md).",
-  "# schedules:",
-  '#   nightly-sync: { cron: "0 3 * * *", timezone: UTC, job: sync }',
-  "",
-  "# Event-triggered tasks (docs/schedules.md).",
-  "# automations:",
-  "#   new-sims-slow: { on: sim.added, job: apply, speedClass: s1.minimum }",
-  "",
-  "# Event messages to other programs and chats (docs/webhooks.md).",
-  "# webhooks:",
-  "#   chat: { urlFile: /run/secrets/chat-url, format: slack, events: [run.completed, run.aborted] }",
-  "",
-  "# Runs with more changes than this wait for the approval of a second person.",
-  "# changes:",
-  "#   approvalAbove: 10000",
-];
+`;
+
+const usualRedis = `# Redis 6.2 or newer, shared by all machines. Without an address simfleet runs its own, in dataDir.
+# redis:
+#   url: rediss://redis.example.com:6380
+#   passwordFile: /run/secrets/redis-password
+`;
+
+const commonAdditions = `# What bulk work leaves of each quota to other callers: auto, or also a share in any case, 0 to 0.9.
+# limits:
+#   reserve: auto
+
+# Scheduled tasks, run by a worker (docs/schedules.md).
+# schedules:
+#   nightly-sync: { cron: "0 3 * * *", timezone: UTC, job: sync }
+
+# Event-triggered tasks (docs/schedules.md).
+# automations:
+#   new-sims-slow: { on: sim.added, job: apply, speedClass: s1.minimum }
+
+# Event messages to other programs and chats (docs/webhooks.md).
+# webhooks:
+#   chat: { urlFile: /run/secrets/chat-url, format: slack, events: [run.completed, run.aborted] }
+
+# Runs with more changes than this wait for the approval of a second person.
+# changes:
+#   approvalAbove: 10000
+`;
