@@ -2,12 +2,7 @@
 function __simfleet_words
     set -l words (commandline -opc)
     set -l current (commandline -ct)
-    for line in ($words[1] completion words --current "$current" -- $words[2..-1] 2>/dev/null)
-        if test "$line" = :files
-            __fish_complete_path "$current"
-        else
-            echo $line
-        end
-    end
+    $words[1] completion words --current "$current" -- $words[2..-1] 2>/dev/null | string match '*'
+    or __fish_complete_path "$current"
 end
 complete -c simfleet -f -a '(__simfleet_words)'
