@@ -7,7 +7,7 @@ import type { RedisTarget } from "#redis/connection.ts";
 export function redisTarget(place: string): RedisTarget {
   if (place.startsWith("/")) return { socketPath: place };
   const url = parseRedisUrl(place);
-  if ("faults" in url) throw new ConfigError(url.faults.map((message) => ({ where: "redis", message })));
+  if ("fault" in url) throw new ConfigError([{ where: "redis", message: url.fault }]);
   const { isTls, ...target } = url;
   return { ...target, tls: isTls ? {} : undefined };
 }

@@ -144,7 +144,7 @@ function refuseSecrets({ authKeyId, authKeyFile, redisUrl }: InitAnswers): void 
   }
   const url = redisUrl === undefined ? undefined : parseRedisUrl(redisUrl);
   if (url === undefined) return;
-  if ("faults" in url) throw new SimfleetError("USAGE", `--redis-url ${url.faults.join(" ")}`);
+  if ("fault" in url) throw new SimfleetError("USAGE", `--redis-url ${url.fault}`);
   if (url.password === undefined && url.username === undefined) return;
   const message = "--redis-url must have no user or password: set redis.username and redis.passwordFile afterwards";
   throw new SimfleetError("USAGE", message);

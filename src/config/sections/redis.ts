@@ -1,7 +1,7 @@
 /**
  * How to connect to Redis: the address, `redis://` or `rediss://` (TLS) for one server and with `+sentinel` or `+cluster`
- * several addresses, and the TLS and password settings that complement it. All problems of an address are found at once,
- * and none of their texts quotes it, since any part of it may be a password.
+ * several addresses, and the TLS and password settings that complement it. No message quotes an address, since any part of it
+ * may be a password.
  */
 import { createSecureContext } from "node:tls";
 import { z } from "zod";
@@ -67,8 +67,8 @@ export function readRedis(written: Written, report: Report) {
     return undefined;
   }
   const url = parseRedisUrl(written.url);
-  if ("faults" in url) {
-    for (const fault of url.faults) report.fault("redis.url", fault);
+  if ("fault" in url) {
+    report.fault("redis.url", url.fault);
     return undefined;
   }
   checkUser(written, url, report);
@@ -181,76 +181,43 @@ interface RedisUrl {
 const usualPorts = { server: 6379, cluster: 6379, sentinel: 26_379 };
 const maxDatabase = 2 ** 31 - 1;
 const examples = {
-  server: "such as redis://host:6379 or rediss://host:6380/1",
-  sentinel: "such as redis+sentinel://host:26379,host2:26379/NAME",
-  cluster: "such as redis+cluster://host:6379,host2:6379",
+  server: "redis://host:6379 or rediss://host:6380/1",
+  sentinel: "redis+sentinel://host:26379,host2:26379/NAME",
+  cluster: "redis+cluster://host:6379,host2:6379, without a database",
 };
+
 const encoding =
   "Percent-encode special characters of its user name and password (@ as %40, / as %2F, # as %23, ? as %3F, % as %25).";
 
-/** @returns the parts, or the problems of the address */
-export function parseRedisUrl(written: string): RedisUrl | { readonly faults: readonly string[] } {
-  const found = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(written);
-  if (found === null) return { faults: [`must be an address ${examples.server}.`] };
-  const [, given = "", login = "", hosts = "", place = "", query, fragment] = found;
-  const scheme = /^redis(s?)(?:\+(sentinel|cluster))?$/.exec(given.toLowerCase());
-  if (scheme === null) {
-    const known = "Use redis://, redis+sentinel:// or redis+cluster://; rediss instead of redis is TLS.";
-    return { faults: [`has the scheme ${given.toLowerCase()}://, which is not supported. ${known}`] };
-  }
-  const topology = (scheme[2] ?? "server") as RedisUrl["topology"];
-  const faults: string[] = [];
-  if (fragment !== undefined) faults.push(`has a part after #. ${encoding}`);
-  const user = parseLogin(login);
-  if (user === undefined) faults.push(encoding);
+/** Scheme, user, password, hosts, and what follows them. */
+const form = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^/?#:@]*)(?::([^/?#@]*))?@)?([^/?#@]+)((?:\/[^/?#]*)*)$/is;
+
+/** @returns the parts, or what the address must be */
+export function parseRedisUrl(written: string): RedisUrl | { readonly fault: string } {
+  const [whole, tls, kind = "server", user, pass, hosts = "", rest = ""] = form.exec(written) ?? [];
+  const topology = kind.toLowerCase() as RedisUrl["topology"];
   const addresses = (topology === "server" ? [hosts] : hosts.split(",")).map((one) => parseAddress(one, topology));
-  if (addresses.includes(undefined)) {
-    const isOne = topology === "server";
-    const fault = isOne ? "names no valid host or port" : "names a host or port that is not valid";
-    faults.push(`${fault}; use an address ${examples[topology]}. ${encoding}`);
+  const place = parsePlace(rest, topology);
+  const login = parseLogin([user, pass]);
+  if (whole === undefined || addresses.includes(undefined) || place === undefined || login === undefined) {
+    const [, meant = "server"] = /^rediss?\+(sentinel|cluster):/i.exec(written) ?? [];
+    const fault = `must be an address such as ${examples[meant.toLowerCase() as RedisUrl["topology"]]}. ${encoding}`;
+    return { fault };
   }
-  if (query !== undefined) {
-    const hint = "the database follows the hosts, as in redis://host:6379/1.";
-    faults.push(`has a part after ?, which is not supported: ${hint}`);
-  }
-  const { primary, database } = parsePlace(topology, place, faults);
-  if (faults.length > 0) return { faults };
-  return {
-    topology,
-    primary,
-    database,
-    isTls: scheme[1] === "s",
-    addresses: addresses.filter((address) => address !== undefined),
-    username: user?.username,
-    password: user?.password,
-  };
+  const known = addresses.filter((address) => address !== undefined);
+  return { topology, ...place, ...login, addresses: known, isTls: tls !== "" };
 }
 
 /** Parses the part after the hosts: the primary's name and the database. */
-function parsePlace(
-  topology: RedisUrl["topology"],
-  place: string,
-  faults: string[],
-): Pick<RedisUrl, "primary" | "database"> {
-  const segments = place.split("/").filter((segment) => segment !== "");
-  const primary = topology === "sentinel" ? segments.shift() : undefined;
-  if (topology === "sentinel" && primary === undefined) {
-    faults.push(`does not name the primary; the name that the Sentinels know follows the hosts, ${examples.sentinel}.`);
-  } else if (primary !== undefined && !/^[A-Za-z0-9._-]+$/.test(primary)) {
-    faults.push("has a name of the primary with other characters than letters, digits, dots, - and _.");
-  }
-  const database = /^\d{0,10}$/.test(segments.join("/")) ? Number(segments[0] ?? 0) : Number.POSITIVE_INFINITY;
-  if (database > maxDatabase) faults.push("names a database that is not a number, as in redis://host:6379/1.");
-  else if (topology === "cluster" && database !== 0) {
-    faults.push("names a database, and a cluster has only database 0. Leave it out.");
-  }
-  return { primary, database };
+function parsePlace(rest: string, topology: RedisUrl["topology"]) {
+  const [, primary, database = "0"] =
+    (topology === "sentinel" ? /^\/([A-Za-z0-9._-]+)(?:\/(\d{0,10}))?$/ : /^()\/?(\d{1,10})?$/).exec(rest) ?? [];
+  if (primary === undefined || Number(database) > (topology === "cluster" ? 0 : maxDatabase)) return undefined;
+  return { primary: primary || undefined, database: Number(database) };
 }
 
 /** User name and password; undefined if they are not percent-encoded. */
-function parseLogin(login: string): Pick<RedisUrl, "username" | "password"> | undefined {
-  const [, ...parts] = /^([^:@]*)(?::([^@]*))?$/.exec(login) ?? [];
-  if (parts.length === 0) return undefined;
+function parseLogin(parts: readonly (string | undefined)[]) {
   try {
     const [username, password] = parts.map((part) => (part ? decodeURIComponent(part) : undefined));
     return { username, password };

@@ -316,7 +316,7 @@ describe("configuration problems", () => {
     [
       "a redis of another kind",
       { SIMFLEET_REDIS_URL: "http://u:hunter2@x" },
-      "SIMFLEET_REDIS_URL: has the scheme http://, which is not supported. Use redis://, redis+sentinel:// or redis+cluster://; rediss instead of redis is TLS.",
+      "SIMFLEET_REDIS_URL: must be an address such as redis://host:6379 or rediss://host:6380/1.",
     ],
     ["a bad value", { SIMFLEET_LANGUAGE: "de" }, 'SIMFLEET_LANGUAGE: must be `en`, `ja`; it is "de".'],
     ["a shell's home folder", "dataDir: ~/data\n", 'dataDir: must be a path (`~` is not expanded); it is "~/data".'],

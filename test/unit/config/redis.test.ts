@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { parseRedisUrl } from "#config/sections/redis.ts";
 import type { Environment } from "#config/read-settings.ts";
@@ -62,42 +62,36 @@ describe("the Redis address", () => {
   });
 
   it.each([
-    ["host:6379", /must be an address/],
-    ["redis:host", /must be an address/],
-    ["http://u:hunter2@host", /has the scheme http:\/\/, which is not supported/],
-    ["redis+unix://u:hunter2@a:1", /has the scheme redis\+unix:\/\/, which is not supported/],
-    ["redis://", /names no valid host or port/],
-    ["redis://:hunter2@", /names no valid host or port/],
-    ["redis://u:hunter2@host:99999", /names no valid host or port/],
-    ["redis://:hunter2/x@host", /names no valid host or port/],
-    ["redis://:hunter2#x@host", /names no valid host or port/],
-    ["redis://:hunter2%@host", /Percent-encode/],
-    ["redis://host/hunter2", /names a database that is not a number/],
-    ["redis://host/1/2", /names a database that is not a number/],
-    ["redis://host/-1", /names a database that is not a number/],
-    ["redis://host?password=hunter2", /has a part after \?/],
-    ["redis://host#hunter2", /has a part after #/],
-    ["redis://:hunter2@w@host", /Percent-encode/],
-    ["redis://a:1,hunter2:2", /names no valid host or port/],
-    ["redis+sentinel://:hunter2@a:1", /does not name the primary/],
-    ["redis+sentinel://a:1/hunter2%20", /a name of the primary with other characters/],
-    ["redis+sentinel://a:1/name/hunter2", /names a database that is not a number/],
-    ["redis+sentinel://a:1,/hunter2", /names a host or port that is not valid/],
-    ["redis+cluster://a:1/2", /a cluster has only database 0/],
-  ])("the Redis address %s is refused without being quoted", (address, message) => {
-    expect(parseRedisUrl(address)).toEqual({ faults: expect.arrayContaining([expect.stringMatching(message)]) });
+    "host:6379",
+    "redis:host",
+    "http://u:hunter2@host",
+    "redis+unix://u:hunter2@a:1",
+    "redis://",
+    "redis://:hunter2@",
+    "redis://u:hunter2@host:99999",
+    "redis://:hunter2/x@host",
+    "redis://:hunter2#x@host",
+    "redis://:hunter2%@host",
+    "redis://host/hunter2",
+    "redis://host/1/2",
+    "redis://host/-1",
+    "redis://host?password=hunter2",
+    "redis://host#hunter2",
+    "redis://:hunter2@w@host",
+    "redis://a:1,hunter2:2",
+    "redis+sentinel://:hunter2@a:1",
+    "redis+sentinel://a:1/hunter2%20",
+    "redis+sentinel://a:1/name/hunter2",
+    "redis+sentinel://a:1,/hunter2",
+    "redis+cluster://a:1/2",
+    "redis+cluster://a:1,b:x",
+  ])("the Redis address %s is refused with an example, without being quoted", (address) => {
+    const example = /^redis(?:\+sentinel|\+cluster)?/.exec(address.replace("+unix", ""))?.[0] ?? "redis";
     const problems = problemsOf({ SIMFLEET_REDIS_URL: address }).join("\n");
-    expect(problems).toMatch(/^SIMFLEET_REDIS_URL: /);
+    expect(problems).toMatch(/^SIMFLEET_REDIS_URL: must be an address such as /);
+    expect(problems).toContain(`such as ${example}://`);
     expect(problems).not.toContain("hunter2");
   });
-});
-
-test("all problems of an address are reported at once", () => {
-  expect(problemsOf({ SIMFLEET_REDIS_URL: "redis+cluster://a:1,b:x/2?tls=1" })).toEqual([
-    expect.stringMatching(/names a host or port that is not valid/),
-    expect.stringMatching(/has a part after \?/),
-    expect.stringMatching(/a cluster has only database 0/),
-  ]);
 });
 
 describe("the Redis settings", () => {
