@@ -26,28 +26,26 @@ export type Quarantined = typeof quarantined;
 /** Shown for work that was quarantined. */
 export const quarantineReason = "stopped: its worker crashed three times while processing this";
 
-export class PoisonGuard {
-  readonly #redis: Redis;
-  readonly #keys: Keys;
-  readonly #registry: Pick<WorkerRegistry, "announce">;
-  readonly #onQuarantined: (message: string) => void;
-  readonly #process = `${process.pid}-${randomBytes(6).toString("hex")}`;
-  readonly #begun = new Set<string>();
-  #lastAlone: Promise<unknown> = Promise.resolve();
-  #leave: Promise<() => Promise<void>> | undefined;
+export type PoisonGuard = ReturnType<typeof poisonGuard>;
 
-  /** @param deps `onQuarantined`: called for work that this process finds to be deadly */
-  constructor(deps: {
-    redis: Redis;
-    keys: Keys;
-    workerRegistry: Pick<WorkerRegistry, "announce">;
-    onQuarantined: (message: string) => void;
-  }) {
-    this.#redis = deps.redis;
-    this.#keys = deps.keys;
-    this.#registry = deps.workerRegistry;
-    this.#onQuarantined = deps.onQuarantined;
-  }
+/** @param deps `onQuarantined`: called for work that this process finds to be deadly */
+export function poisonGuard(deps: {
+  redis: Redis;
+  keys: Keys;
+  workerRegistry: Pick<WorkerRegistry, "announce">;
+  onQuarantined: (message: string) => void;
+}) {
+  const { redis, keys, workerRegistry, onQuarantined } = deps;
+  const own = `${process.pid}-${randomBytes(6).toString("hex")}`;
+  const begun = new Set<string>();
+  let lastAlone: Promise<unknown> = Promise.resolve();
+  let leave: Promise<() => Promise<void>> | undefined;
+
+  /** A mark that Redis does not remove now is no death as long as this process lives. */
+  const end = async (name: string): Promise<void> => {
+    const removed = await redis.hdel(keys.workMarks(name), own).catch(() => undefined);
+    if (removed !== undefined) begun.delete(name);
+  };
 
   /**
    * Does a piece of work, unless three processes have died with it within a day.
@@ -55,40 +53,38 @@ export class PoisonGuard {
    * @returns what the work returns; `quarantined` if it must not be done: the caller quarantines it
    * @throws errors of the work and of Redis
    */
-  async run<T>(name: string, work: () => Promise<T>): Promise<T | Quarantined> {
-    this.#leave ??= this.#registry.announce(processes, this.#process);
-    await this.#leave;
-    const keys = [this.#keys.workMarks(name), this.#keys.liveWorkers(processes)];
-    if ((await beginScript.run(this.#redis, keys, [this.#process, maxDeaths, deathCountsMs])) === "quarantined") {
-      this.#onQuarantined(`${name}: ${quarantineReason}`);
+  const run = async <T>(name: string, work: () => Promise<T>): Promise<T | Quarantined> => {
+    leave ??= workerRegistry.announce(processes, own);
+    await leave;
+    const places = [keys.workMarks(name), keys.liveWorkers(processes)];
+    if ((await beginScript.run(redis, places, [own, maxDeaths, deathCountsMs])) === "quarantined") {
+      onQuarantined(`${name}: ${quarantineReason}`);
       return quarantined;
     }
-    this.#begun.add(name);
+    begun.add(name);
     try {
       return await work();
     } finally {
-      await this.#end(name);
+      await end(name);
     }
-  }
+  };
 
-  /** Runs work one piece at a time in this process, so that a crash has one possible cause. */
-  runAlone<T>(name: string, work: () => Promise<T>): Promise<T | Quarantined> {
-    const end = this.#lastAlone.then(() => this.run(name, work));
-    this.#lastAlone = end.catch(() => undefined);
-    return end;
-  }
+  return {
+    run,
 
-  /** Removes the marks of work that did not end in time. */
-  async close(): Promise<void> {
-    await Promise.all([...this.#begun].map((name) => this.#end(name)));
-    await (
-      await this.#leave
-    )?.();
-  }
+    /** Runs work one piece at a time in this process, so that a crash has one possible cause. */
+    runAlone<T>(name: string, work: () => Promise<T>): Promise<T | Quarantined> {
+      const done = lastAlone.then(() => run(name, work));
+      lastAlone = done.catch(() => undefined);
+      return done;
+    },
 
-  /** A mark that Redis does not remove now is no death as long as this process lives. */
-  async #end(name: string): Promise<void> {
-    const removed = await this.#redis.hdel(this.#keys.workMarks(name), this.#process).catch(() => undefined);
-    if (removed !== undefined) this.#begun.delete(name);
-  }
+    /** Removes the marks of work that did not end in time. */
+    async close(): Promise<void> {
+      await Promise.all([...begun].map(end));
+      await (
+        await leave
+      )?.();
+    },
+  };
 }

@@ -35,58 +35,30 @@ export interface FeedConsumerOptions {
   readonly onIncident: (message: string) => void;
 }
 
-export class FeedConsumer {
-  readonly #options: FeedConsumerOptions;
-  readonly #stopping = new AbortController();
-  readonly #token = randomUUID();
-  readonly #lease: string;
-  #reader: Redis | undefined;
-  #reading: Promise<void> = Promise.resolve();
+/** Starts reading; a new consumer's position is saved before this returns. */
+export async function consumeFeed(options: FeedConsumerOptions) {
+  const { redis, keys, name, feed, clock, connect, handle, onIncident, atOnce = readAtOnce } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const token = randomUUID();
+  const lease = keys.feedLease(name);
+  let reader: Redis | undefined;
 
-  private constructor(options: FeedConsumerOptions) {
-    this.#options = options;
-    this.#lease = options.keys.feedLease(options.name);
-  }
+  /** Saves the position and renews the lease. Returns false if another process has the lease. */
+  const save = async (place: string, livesMs = leaseMs): Promise<boolean> =>
+    (await savePlace.run(redis, [lease, keys.feedPlaces()], [token, livesMs, name, place])) === 1;
 
-  /** Starts reading; a new consumer's position is saved before this returns. */
-  static async start(options: FeedConsumerOptions): Promise<FeedConsumer> {
-    const consumer = new FeedConsumer(options);
-    const { redis, keys, name, feed } = options;
-    await redis.hsetnx(keys.feedPlaces(), name, await feed.head());
-    consumer.#reading = consumer.#run();
-    return consumer;
-  }
-
-  /** Finishes the current batch, then releases the lease. */
-  async stop(): Promise<void> {
-    this.#stopping.abort(new Error("this process is stopping"));
-    this.#reader?.disconnect();
-    await this.#reading;
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      try {
-        if (await this.#takeLease()) await this.#readOn(signal);
-      } catch (thrown) {
-        if (!signal.aborted) this.#options.onIncident(`events wait for ${this.#options.name}: ${messageOf(thrown)}`);
-      }
-      await this.#options.clock.sleep(secondMs, signal).catch(() => undefined);
-    }
-  }
-
-  async #takeLease(): Promise<boolean> {
-    return (await this.#options.redis.set(this.#lease, this.#token, "PX", leaseMs, "NX")) === "OK";
-  }
+  const next = async (from: Redis, place: string): Promise<ReturnType<typeof pageOf>> => {
+    const read = await from.xread("COUNT", atOnce, "BLOCK", blockMs, "STREAMS", feed.key, place);
+    return pageOf(place, read?.[0]?.[1] ?? []);
+  };
 
   /** Ends when the lease is lost, or throws the error of `handle`. */
-  async #readOn(signal: AbortSignal): Promise<void> {
-    const { redis, keys, name, feed, handle } = this.#options;
+  const readOn = async (): Promise<void> => {
     const lost = new AbortController();
-    this.#reader ??= this.#options.connect(`feed-${name}`);
+    const from = (reader ??= connect(`feed-${name}`));
     const stopRenewing = every(renewMs, () => {
-      this.#save("").then(
+      save("").then(
         (isHeld) => (isHeld ? undefined : lost.abort(new Error("another process reads on"))),
         () => undefined,
       );
@@ -94,29 +66,38 @@ export class FeedConsumer {
     try {
       let place = (await redis.hget(keys.feedPlaces(), name)) ?? (await feed.head());
       while (!signal.aborted && !lost.signal.aborted) {
-        const page = await orAborted(this.#next(place), signal);
+        const page = await orAborted(next(from, place), signal);
         if (page.lastId === place) continue;
         if (page.events.length > 0) await handle(page.events, AbortSignal.any([signal, lost.signal]));
-        if (!(await this.#save(page.lastId))) return;
+        if (!(await save(page.lastId))) return;
         place = page.lastId;
       }
     } finally {
       stopRenewing();
-      await this.#save("", 0).catch(() => false);
+      await save("", 0).catch(() => false);
     }
-  }
+  };
 
-  async #next(place: string): Promise<ReturnType<typeof pageOf>> {
-    const { feed, atOnce = readAtOnce } = this.#options;
-    const read = await this.#reader?.xread("COUNT", atOnce, "BLOCK", blockMs, "STREAMS", feed.key, place);
-    return pageOf(place, read?.[0]?.[1] ?? []);
-  }
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        if ((await redis.set(lease, token, "PX", leaseMs, "NX")) === "OK") await readOn();
+      } catch (thrown) {
+        if (!signal.aborted) onIncident(`events wait for ${name}: ${messageOf(thrown)}`);
+      }
+      await clock.sleep(secondMs, signal).catch(() => undefined);
+    }
+  };
 
-  /** Saves the position and renews the lease. Returns false if another process has the lease. */
-  async #save(place: string, livesMs = leaseMs): Promise<boolean> {
-    const { redis, keys, name } = this.#options;
-    return (await savePlace.run(redis, [this.#lease, keys.feedPlaces()], [this.#token, livesMs, name, place])) === 1;
-  }
+  await redis.hsetnx(keys.feedPlaces(), name, await feed.head());
+  const reading = run();
+  /** Finishes the current batch, then releases the lease. */
+  const stop = async (): Promise<void> => {
+    stopping.abort(new Error("this process is stopping"));
+    reader?.disconnect();
+    await reading;
+  };
+  return { stop };
 }
 
 /** A reader that is disconnected just while it reconnects never answers: whoever stops does not wait for it. */

@@ -11,7 +11,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { version } from "#core/version.ts";
-import { PoisonGuard } from "#engine/poison-guard.ts";
+import { poisonGuard } from "#engine/poison-guard.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import type { Working } from "#engine/queue/job-result.ts";
 import { Feed } from "#events/feed.ts";
@@ -21,7 +21,7 @@ import { Limiter } from "#limiter/limiter.ts";
 import { RedisConnections, type RedisTarget } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
-import { ReplicatedWrites } from "#redis/replicated-writes.ts";
+import { replicatedWrites } from "#redis/replicated-writes.ts";
 import { respondsInTime } from "#redis/time.ts";
 import { type RedisFacts, verifyRedis } from "#redis/verify.ts";
 import type { Logger } from "#telemetry/logger.ts";
@@ -90,8 +90,9 @@ function build(
   const keys = new Keys();
   const stores = { redis, keys, bounds: config.events, clock };
   const workerRegistry = new WorkerRegistry(stores);
-  const guard = new PoisonGuard({ ...stores, workerRegistry, onQuarantined: (message) => logger.error(message) });
+  const guard = poisonGuard({ ...stores, workerRegistry, onQuarantined: (message) => logger.error(message) });
   lifecycle.onStop("marks of work", () => guard.close());
+  const needed = { ofReplica: redisFacts.hasReplicas, ofFile: redisFacts.acknowledgesFile };
   const { periodMs, reserve } = config.limits;
   const limiter = new Limiter({ ...stores, periodMs, reserve });
   const feed = new Feed(stores);
@@ -116,7 +117,7 @@ function build(
     /** Location of the data, for display. */
     redisPlace: config.redis?.address ?? `embedded, in ${join(config.dataDir, "redis")}`,
     /** Undefined where Redis acknowledges nothing beyond its reply. */
-    replicated: replicatedWrites(connections, redisFacts),
+    replicated: needed.ofReplica || needed.ofFile ? replicatedWrites(() => connect("replicated"), needed) : undefined,
     feed,
     /** The live end of the feed: one reader for all followers. */
     tail,
@@ -199,12 +200,6 @@ async function assertDataVersion(connections: RedisConnections): Promise<void> {
     "STORE_UNAVAILABLE",
     `The data in Redis was written by ${age} simfleet (${versions}): ${fix}`,
   );
-}
-
-function replicatedWrites(connections: RedisConnections, facts: RedisFacts): ReplicatedWrites | undefined {
-  const needed = { ofReplica: facts.hasReplicas, ofFile: facts.acknowledgesFile };
-  if (!needed.ofReplica && !needed.ofFile) return undefined;
-  return new ReplicatedWrites(() => connections.connect("replicated"), needed);
 }
 
 /** A user of a container may have no home folder, for which Node.js throws, or an empty one. */

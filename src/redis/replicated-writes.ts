@@ -31,37 +31,21 @@ interface Write {
   readonly reject: (error: Error) => void;
 }
 
-export class ReplicatedWrites {
-  readonly #connect: () => Redis;
-  readonly #needed: Acknowledgements;
-  readonly #waiting: Write[] = [];
-  #redis: Redis | undefined;
-  #isBusy = false;
+export type ReplicatedWrites = ReturnType<typeof replicatedWrites>;
 
-  /** @param connect opens a connection that nothing else uses */
-  constructor(connect: () => Redis, needed: Acknowledgements) {
-    this.#connect = connect;
-    this.#needed = needed;
-  }
+/** @param connect opens a connection that nothing else uses */
+export function replicatedWrites(connect: () => Redis, needed: Acknowledgements) {
+  const waiting: Write[] = [];
+  let redis: Redis | undefined;
+  let isBusy = false;
 
-  /**
-   * Runs a script; its reply comes once what it wrote is safe.
-   * @throws NotReplicatedError
-   */
-  run(script: Script, keys: Write["keys"], args: Write["args"]): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ script, keys, args, resolve, reject });
-      if (!this.#isBusy) void this.#write();
-    });
-  }
-
-  async #write(): Promise<void> {
-    this.#isBusy = true;
-    const redis = (this.#redis ??= this.#connect());
-    while (this.#waiting.length > 0) {
-      const writes = this.#waiting.splice(0, maxAtOnce);
-      const replies = await waitFor(redis, writes, this.#needed);
-      const missing = missingOf(replies.slice(writes.length), this.#needed);
+  const write = async (): Promise<void> => {
+    isBusy = true;
+    redis ??= connect();
+    while (waiting.length > 0) {
+      const writes = waiting.splice(0, maxAtOnce);
+      const replies = await waitFor(redis, writes, needed);
+      const missing = missingOf(replies.slice(writes.length), needed);
       for (const [i, { resolve, reject }] of writes.entries()) {
         const [refusal, reply] = replies[i] ?? [];
         if (refusal?.name === "ReplyError") reject(refusal);
@@ -69,8 +53,20 @@ export class ReplicatedWrites {
         else reject(new NotReplicatedError(missing));
       }
     }
-    this.#isBusy = false;
-  }
+    isBusy = false;
+  };
+
+  return {
+    /**
+     * Runs a script; its reply comes once what it wrote is safe.
+     * @throws NotReplicatedError
+     */
+    run: (script: Script, keys: Write["keys"], args: Write["args"]): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        waiting.push({ script, keys, args, resolve, reject });
+        if (!isBusy) void write();
+      }),
+  };
 }
 
 /** Missing acknowledgement, or undefined. */

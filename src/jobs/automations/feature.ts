@@ -35,10 +35,10 @@ export const automations = feature({
       routes: () => automationEndpoints(service, clock),
       /** Each automation follows the feed independently. */
       work: async () => {
-        const { FeedConsumer } = await import("#events/consumer.ts");
+        const { consumeFeed } = await import("#events/consumer.ts");
         const onIncident = logIncidents(logger, { job: "automations" });
         for (const automation of config.automations) {
-          const consumer = await FeedConsumer.start({
+          const consumer = await consumeFeed({
             ...kernel,
             name: `automation-${automation.name}`,
             atOnce: eventsAtOnce,

@@ -1,7 +1,7 @@
 /** Opens webhooks: the log of deliveries, their queues, the sender and the service. */
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
-import { FeedConsumer } from "#events/consumer.ts";
+import { consumeFeed } from "#events/consumer.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { DeliveryLog, beginDeliveries } from "./deliveries.ts";
@@ -54,7 +54,7 @@ export function openWebhooks(kernel: WebhookKernel) {
    */
   const consume = async (onIncident: OnIncident): Promise<Working[]> => {
     const deliverers = await Promise.all(Object.keys(webhooks).map((webhook) => deliverTo(webhook, onIncident)));
-    const reader = await FeedConsumer.start({
+    const reader = await consumeFeed({
       ...kernel,
       name: "deliveries",
       // May be repeated with the same events: a delivery is started once, and an existing job is not queued again.

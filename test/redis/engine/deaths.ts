@@ -2,7 +2,7 @@
  * Processes that die in the middle of their work, without a process: what they do never ends, and their entry in the registry is
  * gone. Nothing that they would have done afterwards is done.
  */
-import { PoisonGuard } from "#engine/poison-guard.ts";
+import { poisonGuard, type PoisonGuard } from "#engine/poison-guard.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import type { TestRedis } from "../../support/redis.ts";
@@ -16,12 +16,12 @@ export function openGuards(place: Pick<TestRedis, "redis" | "keys">) {
   const messages: string[] = [];
   const open = (): PoisonGuard => {
     const workerRegistry = new WorkerRegistry({ redis, keys });
-    return new PoisonGuard({ redis, keys, workerRegistry, onQuarantined: (message) => messages.push(message) });
+    return poisonGuard({ redis, keys, workerRegistry, onQuarantined: (message) => messages.push(message) });
   };
   /** A process dies where `work` calls `die`. */
   const die = async (work: (guard: PoisonGuard, die: () => Promise<never>) => unknown): Promise<void> => {
     const alive = { announce: () => Promise.resolve(() => Promise.resolve()) };
-    const guard = new PoisonGuard({ redis, keys, workerRegistry: alive, onQuarantined: () => undefined });
+    const guard = poisonGuard({ redis, keys, workerRegistry: alive, onQuarantined: () => undefined });
     const dead = Promise.withResolvers<void>();
     const here = (): Promise<never> => {
       dead.resolve();

@@ -2,7 +2,7 @@
 import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { FeedConsumer } from "#events/consumer.ts";
+import { consumeFeed } from "#events/consumer.ts";
 import type { Event } from "#events/event.ts";
 import { beforeAll as beforeAllEvents, Feed } from "#events/feed.ts";
 import { FeedTail } from "#events/tail.ts";
@@ -117,8 +117,8 @@ describe("consumers of the feed", () => {
     harness: ReturnType<typeof openFeed>,
     handle: (events: readonly Event[]) => void,
     incidents: string[] = [],
-  ): Promise<FeedConsumer> =>
-    FeedConsumer.start({
+  ) =>
+    consumeFeed({
       name: "test",
       feed: harness.feed,
       redis,
@@ -166,7 +166,7 @@ describe("consumers of the feed", () => {
   it("a consumer of the feed stops at once and hands over while its reader has no connection", async () => {
     const harness = openFeed();
     let reader: Redis | undefined;
-    const consumer = await FeedConsumer.start({
+    const consumer = await consumeFeed({
       name: "test",
       feed: harness.feed,
       redis,

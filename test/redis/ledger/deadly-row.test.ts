@@ -1,7 +1,7 @@
 /** Segments whose workers die. A process that dies is one that is never heard of again: its work is left as it stands. */
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { PoisonGuard } from "#engine/poison-guard.ts";
+import { poisonGuard } from "#engine/poison-guard.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { rowResults } from "#jobs/runs/results/results.ts";
@@ -37,7 +37,7 @@ async function setup(kills: (key: string) => boolean) {
     const dead = { announce: () => Promise.resolve(() => Promise.resolve()) };
     const context = workContext(storeDeps, {
       accountFor: () => accountOf(client, "sims"),
-      guard: new PoisonGuard({ ...place, workerRegistry: dead, onQuarantined: () => undefined }),
+      guard: poisonGuard({ ...place, workerRegistry: dead, onQuarantined: () => undefined }),
     });
     const working = execute({ runId, segment: 0, deaths }, context, stop.signal);
     lives.push(working.catch(() => undefined).then(() => client.close()));

@@ -1,7 +1,7 @@
 /** Writes that are not safe until Redis says so; test/e2e/redis-failover.test.ts has real replicas. */
 import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { ReplicatedWrites, NotReplicatedError } from "#redis/replicated-writes.ts";
+import { replicatedWrites, NotReplicatedError } from "#redis/replicated-writes.ts";
 import { Script } from "#redis/script.ts";
 
 const script = Script.load(new URL("../../../src/limiter/pace.lua", import.meta.url));
@@ -53,7 +53,7 @@ test.each([
   ],
 ] as const)("a write ends with %s", async (_, needed, replies, { commands: expected, reply }) => {
   const { redis, commands } = connectionWith(replies);
-  const written = new ReplicatedWrites(() => redis, needed).run(script, ["k"], []);
+  const written = replicatedWrites(() => redis, needed).run(script, ["k"], []);
   if (reply === undefined) await expect(written).rejects.toThrow(NotReplicatedError);
   else expect(await written).toBe(reply);
   expect(commands).toEqual(expected);
