@@ -21,19 +21,25 @@ const stallMs = 30 * secondMs;
 
 const runId = z.string().min(1).max(64);
 
-export const rowsBody = z.strictObject({
-  where: z.union([z.string().min(1).max(4_096), z.array(z.string().min(1).max(4_096)).min(1).max(20)]).optional(),
-  sims: z.array(z.string().min(1).max(64)).min(1).max(10_000).optional().describe("SIM IDs or IMSIs"),
-  retryOf: runId.optional().describe("a run whose failed and cancelled rows are sent again"),
-  outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("with retryOf: rows with these outcomes instead"),
-  lines: z.array(z.number().int().min(1)).min(1).max(1_000).optional().describe("with retryOf: only these lines"),
-  reason: z.string().min(1).max(2_000).optional().describe("with retryOf: only rows with this reason"),
-  undoOf: runId.optional().describe("a run whose changes are undone"),
-  operation: z.string().min(1).max(64).optional(),
-  /** Short for `set: { speedClass }`. */
-  speedClass: z.string().min(1).max(100).optional(),
-  set: z.record(z.string().min(1).max(64), z.union([z.string().max(2_000), z.number(), z.boolean()])).optional(),
-});
+export const rowsBody = z
+  .strictObject({
+    where: z.union([z.string().min(1).max(4_096), z.array(z.string().min(1).max(4_096)).min(1).max(20)]).optional(),
+    sims: z.array(z.string().min(1).max(64)).min(1).max(10_000).optional().describe("SIM IDs or IMSIs"),
+    retryOf: runId.optional().describe("a run whose failed and cancelled rows are sent again"),
+    outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("with retryOf: rows with these outcomes instead"),
+    lines: z.array(z.number().int().min(1)).min(1).max(1_000).optional().describe("with retryOf: only these lines"),
+    reason: z.string().min(1).max(2_000).optional().describe("with retryOf: only rows with this reason"),
+    undoOf: runId.optional().describe("a run whose changes are undone"),
+    operation: z.string().min(1).max(64).optional(),
+    /** Short for `set: { speedClass }`. */
+    speedClass: z.string().min(1).max(100).optional(),
+    set: z.record(z.string().min(1).max(64), z.union([z.string().max(2_000), z.number(), z.boolean()])).optional(),
+  })
+  .refine(
+    ({ where, sims, retryOf, undoOf }) =>
+      [where, sims, retryOf, undoOf].filter((one) => one !== undefined).length === 1,
+    "give one of where, sims, retryOf and undoOf",
+  );
 
 interface UploadDeps {
   readonly plans: Plans;
@@ -157,38 +163,22 @@ async function* metered(stream: Readable, { limits, clock, reservation }: FileDe
 }
 
 function namedRows(body: unknown): Rows {
-  const read = rowsBody.safeParse(body);
-  const faults = read.success
-    ? []
-    : read.error.issues.map((issue) => `${["body", ...issue.path].join(".")}: ${issueText(issue)}`);
-  const {
-    where,
-    sims,
-    retryOf,
-    undoOf,
-    outcomes: which,
-    lines,
-    reason,
-    operation,
-    speedClass,
-    set: values,
-  } = read.data ?? {};
-  if (read.success && [where, sims, retryOf, undoOf].filter((one) => one !== undefined).length !== 1) {
-    faults.push("body: give one of where, sims, retryOf and undoOf");
-  }
-  if (faults.length > 0) {
+  const { data, error } = rowsBody.safeParse(body);
+  if (data === undefined) {
+    const faults = error.issues.map((issue) => `${["body", ...issue.path].join(".")}: ${issueText(issue)}`);
     throw new SimfleetError(
       "REQUEST_INVALID",
       `Send a CSV file (text/csv, or the field file of a form), or JSON such as {"where": "tags.site=berlin", "operation": "set-speed-class", "set": {"speedClass": "s1.fast"}}. ${faults.join("; ")}`,
     );
   }
-  const given = Object.entries(values ?? {}).map(([name, value]) => [name, String(value)] as const);
+  const { where = "", sims, retryOf, undoOf, outcomes: which, lines, reason, operation, speedClass } = data;
+  const given = Object.entries(data.set ?? {}).map(([name, value]) => [name, String(value)] as const);
   const set = { ...(speedClass === undefined ? {} : { speedClass }), ...Object.fromEntries(given) };
-  const rows = { operation, set, sha256: createHash("sha256").update(JSON.stringify(read.data)).digest("hex") };
+  const rows = { operation, set, sha256: createHash("sha256").update(JSON.stringify(data)).digest("hex") };
   if (sims !== undefined) return { ...rows, from: { sims }, source: `${sims.length} SIMs` };
   if (retryOf !== undefined) return { ...rows, from: { retryOf, outcomes: which, lines, reason }, source: retryOf };
   if (undoOf !== undefined) return { ...rows, from: { undoOf }, source: undoOf };
-  const filter = parseFilter(where ?? "");
+  const filter = parseFilter(where);
   return { ...rows, from: { filter }, source: filter.text };
 }
 
