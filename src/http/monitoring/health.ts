@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
+import { keepAnswers } from "#core/kept.ts";
 import { secondMs } from "#core/time.ts";
 import { type Reading, Metrics } from "#telemetry/metrics.ts";
 import type { ControlDeps } from "../deps.ts";
@@ -44,8 +45,8 @@ export function addHealth(
 // `/metrics` for Prometheus, and the count of requests. Values of the whole fleet are read from Redis on request and
 // cached briefly; values of this process are counted as they happen.
 
-/** How long the values are cached, for any number of requests. */
-const standsMs = 2 * secondMs;
+/** Least time for which the values are kept, for any number of requests. */
+const minKeptMs = 2 * secondMs;
 
 export function addMetrics(server: FastifyInstance, deps: ControlDeps): void {
   const metrics = new Metrics();
@@ -54,12 +55,7 @@ export function addMetrics(server: FastifyInstance, deps: ControlDeps): void {
     stopWatching();
     done();
   });
-  let last: { readings: Promise<Reading[]>; atMs: number } | undefined;
-  const readings = (): Promise<Reading[]> => {
-    const nowMs = deps.clock.monotonicMs();
-    if (last === undefined || nowMs - last.atMs > standsMs) last = { readings: deps.readings(), atMs: nowMs };
-    return last.readings;
-  };
+  const kept = keepAnswers<Reading[]>(deps.clock, minKeptMs);
   server.addHook("onResponse", (request, reply, done) => {
     const route = request.routeOptions.url ?? "none";
     const labels = { method: request.method, route, status: String(reply.statusCode) };
@@ -68,7 +64,7 @@ export function addMetrics(server: FastifyInstance, deps: ControlDeps): void {
   });
   const role = deps.config.http.metrics === "open" ? "open" : "viewer";
   server.get("/metrics", { config: { role } }, async (_request, reply) =>
-    reply.type(metrics.contentType).send(await metrics.text(await readings())),
+    reply.type(metrics.contentType).send(await metrics.text(await kept("", deps.readings))),
   );
 }
 
