@@ -23,19 +23,6 @@ export const automationReport = z.object({
 
 export type AutomationReport = Readonly<z.infer<typeof automationReport>>;
 
-/** An automation's decision on one event. */
-export const decisionReport = z.object({
-  event: z.string(),
-  at: instant,
-  type: z.string(),
-  sim: z.string().nullable(),
-  decision: z
-    .enum(["act", "done", "condition", "unchanged", "gone", "loop"])
-    .describe("`act`: it would act on the event; `done`: it has acted on it; else why it does nothing"),
-});
-
-export type DecisionReport = Readonly<z.infer<typeof decisionReport>>;
-
 export const listAutomations = getRoute({
   path: "/automations",
   summary: "List automations: state, counts, last action",
@@ -58,16 +45,4 @@ export const resumeAutomation = route({
   did: "resumed the automation",
   summary: "Resume an automation for events from now on",
   answer: automationReport,
-});
-
-export const dryRunAutomation = route({
-  ...ofOne,
-  path: "/automations/:name/dry-run",
-  did: "previewed the automation",
-  summary: "Preview what an automation would do with the events of the last hours",
-  query: z.strictObject({ hours: z.coerce.number().min(0.01).max(24).default(24) }),
-  answer: z.object({
-    decisions: list(decisionReport).describe("oldest first, a thousand at most"),
-    counts: z.record(z.string(), count).describe("all of them, by decision"),
-  }),
 });

@@ -21,7 +21,7 @@ export const automations = feature({
       import("./record.ts"),
       import("./work.ts"),
     ]);
-    const { config, clock, lifecycle, logger } = kernel;
+    const { config, lifecycle, logger } = kernel;
     const deps = {
       ...kernel,
       tasks: needs.tasks,
@@ -32,7 +32,7 @@ export const automations = feature({
     const service = new AutomationService(config.automations, deps);
     return {
       service,
-      routes: () => automationEndpoints(service, clock),
+      routes: () => automationEndpoints(service),
       /** Each automation follows the feed independently. */
       work: async () => {
         const { consumeFeed } = await import("#events/consumer.ts");

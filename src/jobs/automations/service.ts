@@ -5,10 +5,10 @@ import { notConfigured, SimfleetError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { Automation } from "./config.ts";
-import { type AutomationDeps, actOn, type Decided, decide, meantFor } from "./work.ts";
-import type { AutomationReport, DecisionReport } from "./contract.ts";
+import { type AutomationDeps, actOn, type Decided, type Decision, decide, meantFor } from "./work.ts";
+import type { AutomationReport } from "./contract.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
-import { type Clock, isoTime } from "#core/time.ts";
+import { isoTime } from "#core/time.ts";
 
 const readAtOnce = 1_000;
 /** Claims of events live for two days; replaying older events could act on them twice. */
@@ -140,6 +140,15 @@ export class AutomationService {
   }
 }
 
+/** What a dry run shows of one event; `done`: the automation has acted on it. */
+export interface DecisionReport {
+  readonly event: string;
+  readonly at: string;
+  readonly type: string;
+  readonly sim: string | null;
+  readonly decision: Decision | "done";
+}
+
 function reportOf({ event, decision }: Decided, isClaimed: boolean): DecisionReport {
   const { id, atMs, type, fields } = event;
   return {
@@ -153,22 +162,10 @@ function reportOf({ event, decision }: Decided, isClaimed: boolean): DecisionRep
 
 // What answers the routes of automations.
 
-/** Decisions that one dry run shows; more are counted. */
-const maxShown = 1_000;
-
-export function automationEndpoints(automations: AutomationService, clock: Clock): readonly Endpoint[] {
+export function automationEndpoints(automations: AutomationService): readonly Endpoint[] {
   return [
     endpoint(routes.listAutomations, async () => ({ automations: await automations.list(), nextCursor: null })),
     endpoint(routes.pauseAutomation, ({ params, by }) => automations.pause(params.name, by)),
     endpoint(routes.resumeAutomation, ({ params, by }) => automations.resume(params.name, by)),
-    endpoint(routes.dryRunAutomation, async ({ params, query }) => {
-      const decisions: DecisionReport[] = [];
-      const counts: Record<string, number> = {};
-      for await (const one of automations.dryRun(params.name, clock.wallMs() - query.hours * 3_600_000)) {
-        counts[one.decision] = (counts[one.decision] ?? 0) + 1;
-        if (decisions.length < maxShown) decisions.push(one);
-      }
-      return { decisions, counts };
-    }),
   ];
 }

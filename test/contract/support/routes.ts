@@ -154,7 +154,6 @@ const examples: Readonly<Record<string, Route>> = {
   "POST /v1/schedules/{name}/trigger": operators("/v1/schedules/nightly/trigger", 202),
   "POST /v1/automations/{name}/pause": operators("/v1/automations/new-ones/pause"),
   "POST /v1/automations/{name}/resume": operators("/v1/automations/new-ones/resume"),
-  "POST /v1/automations/{name}/dry-run": operators("/v1/automations/new-ones/dry-run?hours=1"),
   "POST /v1/webhooks/{name}/test": operators("/v1/webhooks/ops/test"),
   "POST /v1/webhooks/{name}/resume": operators("/v1/webhooks/ops/resume"),
   "GET /v1/deliveries": get("/v1/deliveries?webhook=ops&state=failed"),
