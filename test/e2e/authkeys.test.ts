@@ -127,24 +127,6 @@ describe.runIf(isLong).concurrent("AuthKey rotations during a run", () => {
 });
 
 describe.concurrent("AuthKey rotations by the command line", () => {
-  test("the command line rotates an AuthKey without a worker and refuses when both slots are in use", async () => {
-    await using keyed = await withKeyFile();
-    const { harness } = keyed;
-    const { authKeyId: spare } = harness.sandbox.accounts.authKeys.create(undefined);
-    const refused = await harness.run(["authkeys", "rotate", "--yes"]);
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toMatch(
-      /The user already has two AuthKeys, the maximum: keyId-sandbox \(.*in use here\); keyId-/,
-    );
-    expect(refused.stderr).toContain(`To revoke one first, add --replace ${spare}.`);
-    const rotated = await harness.json<AuthKeyRotationReport>(["authkeys", "rotate", "--yes", "--replace", spare]);
-    expect(rotated).toMatchObject({ code: 0, document: { state: "done", oldAuthKeyId: "keyId-sandbox" } });
-    const listed = await harness.json<{ authKeys: { authKeyId: string; usedBy: string[] }[] }>(["authkeys", "list"]);
-    expect(listed.document.authKeys.map(({ authKeyId }) => authKeyId)).toEqual([rotated.document.newAuthKeyId]);
-    expect(listed.document.authKeys[0]?.usedBy).toHaveLength(1);
-    expect((await harness.run(["check"])).code).toBe(0);
-  });
-
   test.runIf(isLong)(
     "the command returns with the date when only the revocation is left, and continues with --wait",
     async () => {

@@ -41,22 +41,6 @@ describe.concurrent("runs", () => {
     expect(cancelled.document).toMatchObject({ state: "cancelled", counts: { cancelled: 6 } });
   });
 
-  test("a run stops at a failed canary row and leaves the other rows untouched", async () => {
-    await using harness = await CliHarness.open();
-    const ids = Array.from({ length: 60 }, (_, n) => (n === 3 ? "8942319999999999999" : harness.simId(n)));
-    await harness.write("fleet.csv", `simId,speedClass\n${ids.map((id) => `${id},s1.8xfast\n`).join("")}`);
-    const applied = await harness.json(["apply", "fleet.csv", "--yes", "--canary", "5"]);
-    expect(applied).toMatchObject({ code: 1, document: { state: "aborted", reason: "a canary row failed" } });
-    const { counts } = applied.document;
-    expect(counts.rejected).toBe(1);
-    expect(counts.done + counts.rejected).toBeLessThanOrEqual(5);
-    expect(counts.cancelled).toBe(60 - counts.done - counts.rejected);
-    expect(harness.changes).toBe(counts.done);
-    const results = await harness.read(applied.document.results ?? "");
-    expect(new Set(column(results, "outcome").slice(5))).toEqual(new Set(["cancelled"]));
-    expect(new Set(column(results, "reason").slice(5))).toEqual(new Set(["a canary row failed"]));
-  });
-
   test("a run is aborted beyond --max-failures and sends only the calls in flight", async () => {
     const [inFlight, max] = [4, 10];
     await using harness = await CliHarness.open({

@@ -138,16 +138,6 @@ describe.concurrent("results files that cannot be written", () => {
     expect((await harness.run(["runs", "results", runId, "--out", "results.csv"])).code).toBe(0);
     expect(counted(column(await harness.read("results.csv"), "outcome"))).toEqual({ done: 90 });
   });
-
-  test("results are written into a pipe without replacing it", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 3);
-    const { document } = await harness.json(["apply", "fleet.csv", "--yes"]);
-    const line = `mkfifo pipe; cat pipe & simfleet runs results ${document.runId} --out pipe >&2; wait; test -p pipe`;
-    const piped = await harness.shell(line).ended;
-    expect(piped.code).toBe(0);
-    expect(counted(column(piped.stdout, "outcome"))).toEqual({ done: 3 });
-  });
 });
 
 describe.concurrent("closed output streams", () => {

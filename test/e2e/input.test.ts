@@ -33,14 +33,6 @@ describe.concurrent("rows from a pipe", () => {
     expect(await harness.files(".results.csv")).toEqual([results]);
   });
 
-  test("reach the worker of --server", async () => {
-    await using harness = await CliHarness.open({ sims: 5 });
-    await harness.fleet("fleet.csv", 5);
-    const [, url = ""] = await (await harness.worker()).said(/"http":"([^"]+)"/);
-    const { code, stdout } = await harness.shell(`cat fleet.csv | simfleet plan - --server ${url}`).ended;
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("5 rows") as string });
-  });
-
   test("change nothing without --yes where no terminal asks, or if there are none", async () => {
     await using harness = await CliHarness.open({ sims: 5 });
     await harness.fleet("fleet.csv", 5);
@@ -97,26 +89,5 @@ describe.concurrent("a plan of a file with mistakes", () => {
     const retry = await harness.run(["runs", "retry", runId, "--yes"]);
     expect(retry).toMatchObject({ code: 2, stdout: "" });
     expect(retry.stderr).toContain("are retried only if the request names their outcome, as --outcome rejected\n");
-  });
-});
-
-describe.concurrent("the configuration on the command line", () => {
-  test("all configuration errors are reported together", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 1);
-    const env = { SIMFLEET_RESERVE: "2", SIMFLEET_AUTHKEY: "x" };
-    expect(await harness.run(["plan", "fleet.csv"], env)).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: [
-        "simfleet: The configuration has 2 problems:",
-        "  SIMFLEET_AUTHKEY: There is no such variable. Did you mean SIMFLEET_AUTH_KEY?",
-        "  SIMFLEET_RESERVE: must be `auto`, or a number from 0 to 0.9; it is 2.",
-        "",
-      ].join("\n"),
-    });
-    const checked = await harness.json<{ ok: boolean; findings: { status: string }[] }>(["check"], env);
-    expect(checked).toMatchObject({ code: 2, document: { ok: false } });
-    expect(checked.document.findings.map(({ status }) => status)).toEqual(Array(2).fill("wrong"));
   });
 });

@@ -1,7 +1,7 @@
 /** The harness about the inventory: read the fleet, find SIMs in it, see what changes, change by filter, undo. */
 import { describe, expect, test, vi } from "vitest";
 import type { SyncReport } from "#jobs/inventory/contract.ts";
-import { column, counted, resultRows } from "./support/results.ts";
+import { column, resultRows } from "./support/results.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
 interface SimDocument {
@@ -11,7 +11,6 @@ interface SimDocument {
   readonly tags?: Record<string, string>;
 }
 type SimsPage = { readonly sims: SimDocument[]; readonly nextCursor: string | null };
-type ChangesPage = { readonly changes: Record<string, unknown>[]; readonly nextCursor: string | null };
 
 describe.concurrent("the inventory", () => {
   test("the inventory can be synced, listed, shown, and exported as a file that plan accepts", async () => {
@@ -66,87 +65,6 @@ describe.concurrent("the inventory", () => {
     expect(berlin.length).toBeGreaterThan(10);
     expect(new Set(berlin.map(({ tags }) => tags?.site))).toEqual(new Set(["berlin"]));
   });
-
-  test("the inventory shows changes made by runs, external changes, and added and removed SIMs", async () => {
-    await using harness = await CliHarness.open({ sims: 120 });
-    await harness.redis();
-    await harness.run(["sims", "sync"]);
-    const fleet = harness.sandbox.fleet;
-    const [ours, theirs, removed] = [harness.simId(1), harness.simId(2), harness.simId(3)];
-    fleet.edit(ours, { speedClass: "s1.slow" });
-    fleet.edit(theirs, { speedClass: "s1.slow", tags: { site: "berlin" } });
-    await harness.run(["sims", "sync"]);
-    await harness.write("one.csv", `simId,speedClass\n${ours},s1.fast\n`);
-    await harness.json(["apply", "one.csv", "--yes"]);
-    fleet.edit(theirs, { speedClass: "s1.8xfast", tags: { site: "osaka" } });
-    fleet.remove([removed]);
-    const [added] = fleet.add(1);
-    const synced = await harness.json<SyncReport>(["sims", "sync"]);
-    expect(synced.document).toMatchObject({ changed: 1, added: 1, gone: 1 });
-
-    const outside = await harness.json<ChangesPage>([
-      "sims",
-      "changes",
-      "--since",
-      "1h",
-      "--by",
-      "external",
-      "--limit",
-      "4",
-    ]);
-    expect(
-      outside.document.changes.map(({ type, sim, field, before, after }) => [type, sim, field, before, after]),
-    ).toEqual([
-      ["sim.gone", removed, undefined, undefined, undefined],
-      ["sim.added", added, undefined, undefined, undefined],
-      ["sim.changed", theirs, "tags.site", "berlin", "osaka"],
-      ["sim.changed", theirs, "speedClass", "s1.slow", "s1.8xfast"],
-    ]);
-    const byRun = await harness.json<ChangesPage>(["sims", "changes", "--by", "run"]);
-    expect(byRun.document.changes).toMatchObject([
-      { type: "sim.changed", sim: ours, field: "speedClass", before: "s1.slow", after: "s1.fast", by: "run" },
-    ]);
-    const gone = await harness.json<SimsPage>(["sims", "list", "--gone"]);
-    expect(gone.document.sims).toMatchObject([{ simId: removed, goneAt: expect.any(String) }]);
-    await harness.write("gone.csv", `simId,speedClass\n${removed},s1.fast\n`);
-    const plan = await harness.json<{ verdicts: Record<string, number> }>(["plan", "gone.csv"]);
-    expect(plan.document.verdicts).toMatchObject({ "not-in-inventory": 1, change: 0 });
-  });
-
-  test("a run can select its SIMs by a filter instead of a file", async () => {
-    await using harness = await CliHarness.open({ sims: 200 });
-    await harness.redis();
-    await harness.run(["sims", "sync"]);
-    const where = ["--where", "tags.site=stadium", "--speed-class", "s1.fast"];
-    const records = Array.from(
-      { length: 200 },
-      (_, n) => harness.sandbox.state.sims.recordAt(n) as Record<string, any>,
-    );
-    const meant = records.filter(({ tags }) => tags.site === "stadium");
-    const right = meant.filter(({ speedClass }) => speedClass === "s1.fast");
-    const plan = await harness.json<{ where: string; verdicts: Record<string, number> }>(["plan", ...where]);
-    expect(plan.document).toMatchObject({
-      where: "tags.site=stadium",
-      verdicts: { unchanged: right.length, change: meant.length - right.length },
-    });
-    expect(harness.sandbox.state.totals.byOperation.updateSimSpeedClass).toBeUndefined();
-
-    const applied = await harness.json(["apply", ...where, "--skip-unchanged", "--yes", "--out", "results.csv"]);
-    expect(applied).toMatchObject({ code: 0, document: { name: "tags.site=stadium", results: "results.csv" } });
-    expect(counted(column(await harness.read("results.csv"), "outcome"))).toEqual({
-      done: meant.length - right.length,
-      skipped: right.length,
-    });
-    for (const { simId } of meant) expect(harness.sandbox.state.speedClassOf(simId as string)).toBe("s1.fast");
-    expect(harness.changes).toBe(meant.length - right.length);
-    const nothing = await harness.run(["apply", "--where", "tags.site=mars", "--speed-class", "s1.fast", "--yes"]);
-    expect(nothing).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("None of the 200 SIMs in the inventory matches tags.site=mars"),
-    });
-    const without = await harness.run(["apply", "--where", "tags.site=stadium", "--yes"]);
-    expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining("--speed-class") });
-  });
 });
 
 describe.concurrent("undo", () => {
@@ -187,17 +105,6 @@ describe.concurrent("undo", () => {
     const again = await harness.json(["runs", "undo", run.runId, "--yes"]);
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("rows: it has s1.") });
   });
-
-  test("an undo reports that previous values are unknown", async () => {
-    await using harness = await CliHarness.open({ sims: 20 });
-    await harness.redis();
-    await harness.fleet("fleet.csv", 3);
-    const { document: run } = await harness.json(["apply", "fleet.csv", "--yes"]);
-    const refused = await harness.run(["runs", "undo", run.runId, "--yes"]);
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("nothing to restore (3 rows: its previous state is unknown");
-    expect(JSON.parse((await harness.run(["runs", "list", "--json"])).stdout)).toMatchObject({ runs: [{}] });
-  });
 });
 
 describe.concurrent("syncs", () => {
@@ -211,19 +118,5 @@ describe.concurrent("syncs", () => {
     expect(ended.code).toBe(130);
     expect(ended.stderr).toMatch(/Nothing is lost: stopped after page \d+\. Resume with: simfleet sims sync/);
     expect((await harness.json<SyncReport>(["sims", "sync"])).document).toMatchObject({ sims: 600, pages: 60 });
-  });
-
-  test("a running worker performs a sync and waits for the quota without a 429", async () => {
-    await using harness = await CliHarness.open({ sims: 120, pageSize: 10, limits: { Sim: 1 } });
-    await harness.worker();
-    const detached = await harness.run(["sims", "sync", "--detach"]);
-    expect(detached).toMatchObject({ code: 0, stdout: expect.stringMatching(/^s-/) });
-    const looking = harness.start(["sims", "sync", "--json"]);
-    // A page a window would take a minute: it waits until somebody is seen to look on.
-    await looking.said(/ SIMs, \d+ pages/);
-    harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 12, afterMs: 0 });
-    const document = JSON.parse((await looking.ended).stdout) as SyncReport;
-    expect(document).toMatchObject({ syncId: detached.stdout.trim(), state: "finished", sims: 120, pages: 12 });
-    expect(harness.sandbox.state.totals.throttled).toBe(0);
   });
 });

@@ -109,14 +109,6 @@ describe("where simfleet has no data", () => {
       expect(await readdir(person.home)).toEqual([]);
     },
   );
-
-  test("a freeze does not make a data directory that the configuration names", async () => {
-    const person = await Person.withHome();
-    const env = { SIMFLEET_DATA_DIR: join(person.home, "mistyped") };
-    const { code, stderr } = await person.shell("simfleet freeze on --yes --reason 'incident 12'", env).ended;
-    expect([code, await readdir(person.home)]).toEqual([2, []]);
-    expect(stderr).toContain(`No data of simfleet was found in ${person.home}/mistyped. Nothing was done.`);
-  });
 });
 
 test("a freeze names the data and the workers that it reached, and another folder reaches none", async () => {

@@ -7,7 +7,6 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RotationReport } from "#jobs/credentials/contract.ts";
-import { until } from "../support/until.ts";
 import { found, textOf } from "./support/canary.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
@@ -85,24 +84,6 @@ describe.concurrent("rotations", () => {
     expect(rotated?.[1]).toContain(`cli:${userInfo().username}`);
     const shown = await harness.run(["credentials", "status"]);
     expect(shown.stdout).toMatch(/^ROTATION .*\nmqtt +done +mqtt-\d{8}T\d{4}Z /);
-  });
-
-  test("a rotation waits for its grace period, continues in a worker, and completes", async () => {
-    await using harness = await open({ graceSeconds: 3 });
-    const rotated = await harness.run(["credentials", "rotate", "mqtt", "--yes"]);
-    expect(rotated.code).toBe(0);
-    expect(rotated.stdout).toMatch(
-      /^The rotation mqtt is in progress. Next step: delete the old set once it is unused, at /,
-    );
-    expect(rotated.stderr).toMatch(
-      /The new secret is active. The old set will be deleted after .* if unused\.\nNo worker is running: /,
-    );
-    expect(setsOf(harness).map(([id]) => id)).toHaveLength(2);
-    const worker = await harness.worker();
-    await until("the old set is gone", () => setsOf(harness).length === 1);
-    worker.kill("SIGTERM");
-    expect((await worker.ended).code).toBe(0);
-    expect(setsOf(harness)[0]?.[1]).toBe(canary);
   });
 
   // Shows S19.

@@ -1,16 +1,12 @@
 /** What a user at a terminal sees, and what a pipe gets instead. */
-import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { until } from "../support/until.ts";
 import type { RunningProcess } from "./support/process.ts";
 import { builtCli, root } from "./support/built-cli.ts";
 import { CliHarness } from "./support/cli-harness.ts";
-import { unless } from "../support/left-out.ts";
 
 const escape = "\u001B";
-const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
 
 /** A command on a terminal of its own, typed into by `answers`; all that the terminal shows comes out of stdout. */
 function onTerminal(harness: CliHarness, line: string, answers = ""): RunningProcess {
@@ -112,38 +108,6 @@ describe.concurrent("commands on a terminal", () => {
     await harness.run(["freeze", "on", "--yes"]);
     expect((await harness.run(["runs"])).stdout).toMatch(/ running \(frozen\) +4 /);
   });
-
-  test.runIf(hasTmux)(
-    `Ctrl-C pauses the run and leaves the terminal and Redis in a clean state${unless(hasTmux, "no tmux here")}`,
-    async () => {
-      await using harness = await CliHarness.open({ limits: { Sim: 20 } });
-      await harness.fleet("fleet.csv", 90);
-      const session = `w${harness.sandbox.port}`;
-      const tmux = (command: string): RunningProcess => harness.shell(`tmux -L ${session} ${command}`);
-      try {
-        await tmux("new-session -d -x 100 -y 40 /bin/bash --norc").ended;
-        const command = harness.commandLine(["apply", "fleet.csv", "--yes"]);
-        await harness.write("go.sh", `trap : INT; ${command}; echo "ended with $?"\n`);
-        await tmux("send-keys 'PS1=; . ./go.sh' Enter").ended;
-        await harness.untilChanges(20);
-        await tmux("send-keys C-c").ended;
-        let screen = "";
-        await until(
-          "apply has ended",
-          async () => {
-            screen = (await tmux("capture-pane -p -J").ended).stdout;
-            return /ended with \d/.test(screen);
-          },
-          30_000,
-        );
-        expect(screen).toMatch(/\nPaused\. \d+ rows left; nothing is lost\.\nResume with: simfleet runs resume r-/);
-        expect(screen).toContain("\nended with 130\n");
-        expect(screen).not.toContain("^[");
-      } finally {
-        await tmux("kill-server").ended;
-      }
-    },
-  );
 });
 
 test.concurrent("output to a pipe has no escape characters and only occasional progress lines", async () => {

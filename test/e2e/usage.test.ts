@@ -49,17 +49,6 @@ test.concurrent("an export is refused without a host that it may be downloaded f
   expect(harness.sandbox.state.totals.byOperation).not.toHaveProperty("exportUsage");
 });
 
-test.concurrent("without a deployment that describes the export, the operations to add are shown", async () => {
-  await using harness = await open("deployment: svc\n", {});
-  const { code, stderr } = await harness.run(["sims", "sync", "--usage"]);
-  expect([code, stderr]).toEqual([
-    2,
-    expect.stringMatching(
-      /operations\.exportUsage, operations\.getExportedFile: Reading the usage needs these operations/,
-    ),
-  ]);
-});
-
 test.concurrent("a schedule reads the usage, and an automation slows each SIM over a threshold once, despite a kill", async () => {
   await using harness = await open(slowDown);
   await harness.run(["sims", "sync"]);
