@@ -39,20 +39,6 @@ describe("Credential Sets with all operations", () => {
     expect((await create()).status).toBe(201);
   });
 
-  test.each([
-    ["x509", { key: "k", cert: "c", ca: "a" }],
-    ["aws-credentials", { accessKeyId: "i", secretAccessKey: "s" }],
-    ["google-service-account-json", { credentials: "{}" }],
-  ])("a Credential Set of the type %s requires each of its fields", async (type, credentials) => {
-    const { call } = await openAll();
-    const put = (values: object) => call("PUT", "/v1/credentials/a", { body: { type, credentials: values } });
-    await call("POST", "/v1/credentials/a", { body: psk });
-    expect((await put(credentials)).status).toBe(200);
-    for (const field of Object.keys(credentials)) {
-      expect(refusalOf(await put({ ...credentials, [field]: undefined }))).toBe("400 CRE0001");
-    }
-  });
-
   test("a Credential Set shows when the platform last used it", async () => {
     const { call, sandbox, send, clock } = await openAll();
     await call("POST", "/v1/credentials/a", { body: psk });

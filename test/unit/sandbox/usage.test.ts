@@ -38,13 +38,6 @@ test("an export is processing until it is exported", async () => {
   });
 });
 
-test("an export can fail", async () => {
-  const { order, progress, clock } = await setUp({ exportFailures: 1 });
-  const id = await order("month");
-  clock.pass(2_000);
-  expect(await progress(id)).toEqual({ exportedFileId: id, status: "failed" });
-});
-
 test("a file has a line for each SIM, date and type, and its days make the month", async () => {
   const { fileOf, sandbox } = await setUp();
   const [days, months] = [await fileOf("day"), await fileOf("month")];
@@ -58,15 +51,6 @@ test("a file has a line for each SIM, date and type, and its days make the month
   );
   expect(sumOf(months)).toBe(used.reduce((sum, bytes) => sum + bytes));
   expect(sumOf(days)).toBe(sumOf(months));
-});
-
-test("usage grows with the clock, and is the same for the same seed", async () => {
-  const { sandbox } = await setUp();
-  const other = await setUp();
-  const bytesIn = (hours: number) =>
-    sandbox.state.exports.bytesAt(1, juneSecond * 1e3, juneSecond * 1e3 + hours * hourMs);
-  expect(bytesIn(2)).toBeGreaterThan(bytesIn(1));
-  expect(other.sandbox.state.exports.bytesAt(1, juneSecond * 1e3, juneSecond * 1e3 + hourMs)).toBe(bytesIn(1));
 });
 
 test("a file needs the signature of its address", async () => {

@@ -6,7 +6,7 @@ import { type Answered, type OpenSandbox, openSandbox } from "../open-sandbox.ts
 
 export const simId = "sim-a";
 export const groupId = "91e5bb07-meters";
-export const imei = "350000000000001";
+const imei = "350000000000001";
 
 const prepared = {
   status: "active",

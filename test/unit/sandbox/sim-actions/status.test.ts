@@ -84,33 +84,3 @@ test("a SIM's history begins with ready and records each change of status, class
     { time: startedMs + 3_000, status: "inactive", speedClass: "s1.8xfast", groupId },
   ]);
 });
-
-test("a SIM's history includes changes made outside the API", async () => {
-  const prepared = await openPreparedSim();
-  const { sandbox, clock, post } = prepared;
-  clock.pass(1_000);
-  sandbox.fleet.edit(simId, { status: "suspended" });
-  clock.pass(1_000);
-  await post("activate");
-  const [last, previous] = await historyOf(prepared);
-  expect([last, previous]).toMatchObject([
-    { status: "active", time: clock.wallMs() },
-    { status: "suspended", time: clock.wallMs() - 1_000 },
-  ]);
-});
-
-test("a SIM's history can be paged", async () => {
-  const prepared = await openPreparedSim();
-  const { call, clock, post } = prepared;
-  for (const action of ["deactivate", "activate", "suspend", "activate"]) {
-    clock.pass(1_000);
-    await post(action);
-  }
-  const statuses = (entries: Entry[]) => entries.map(({ status }) => status);
-  const first = await call("GET", `${history}?limit=3`);
-  const key = first.headers.get("x-svc-next-key") ?? "";
-  expect(statuses(first.json)).toEqual(["active", "suspended", "active"]);
-  const rest = await historyOf(prepared, `limit=3&last_evaluated_key=${encodeURIComponent(key)}`);
-  expect(statuses(rest)[0]).toBe("inactive");
-  expect((await call("GET", `/v1/sims?last_evaluated_key=${encodeURIComponent(key)}`)).json.code).toBe("SIM0004");
-});
