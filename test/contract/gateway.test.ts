@@ -107,17 +107,6 @@ describe.concurrent("callers of the gateway", () => {
     expect(harness.sandbox.throttle.windows("Sim").every(({ throttled }) => throttled === 0)).toBe(true);
   });
 
-  test("a pair of one gateway is good at the others on the same Redis", async () => {
-    const token = "t".repeat(32);
-    const { harness, url } = await open({ env: { SIMFLEET_GATEWAY_TOKEN: token }, sandbox: {} });
-    await using _ = harness;
-    const other = await openGateway(harness.app, { profile: "default" });
-    const answered = await fetch(`${url}/v1/auth`, { method: "POST", body: JSON.stringify({ authKey: token }) });
-    const { apiKey = "", token: jwt = "" } = (await answered.json()) as Record<string, string>;
-    expect((await list(other, { "x-svc-api-key": apiKey, "x-svc-token": jwt })).status).toBe(200);
-    expect((await list(other)).status).toBe(401);
-  });
-
   test("the platform's own client works as it is: it authenticates, reads pages, changes a SIM, and waits after a 503", async () => {
     const env = { SIMFLEET_GATEWAY_MAX_WAIT_SECONDS: "0.2" };
     const { harness, url } = await open({ env, sandbox: { sims: 5, periodSeconds: 2, limits: { Sim: 3 } } });

@@ -45,12 +45,6 @@ describe.each(["local", "remote"] as const)("commands that work %s", (where) => 
     expect(await count("--since", "1h")).toBe(await count("--limit", "5000"));
   });
 
-  test("a list of SIMs says whether the inventory is complete", async () => {
-    const { code, stderr } = await give(["sims", "list"], where);
-    expect([code, stderr]).toEqual([0, expect.stringContaining("has not been synced yet")]);
-    expect(JSON.parse((await give(["sims", "list", "--json"], where)).stdout)).toMatchObject({ isComplete: false });
-  });
-
   test("an AuthKey rotation reports what prevents it before it asks for confirmation", async () => {
     const { code, stderr } = await give(["authkeys", "rotate"], where);
     expect([code, stderr]).toEqual([2, expect.stringContaining("Rotating AuthKeys needs these operations")]);

@@ -1,9 +1,9 @@
 /** What a user looks at when rows of a run fail: outcomes over time, reasons, the rows of a reason, and their retry. */
 import { describe, expect, test } from "vitest";
-import type { FollowUpPlan, RowReport, RunReport, RunSummary } from "#jobs/runs/contract.ts";
+import type { RowReport, RunSummary } from "#jobs/runs/contract.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
-import { json, RunRequests } from "./support/run-requests.ts";
+import { RunRequests } from "./support/run-requests.ts";
 
 const harness = await ControlHarness.ofFile({ works: true });
 const requests = new RunRequests(harness);
@@ -31,19 +31,6 @@ describe("the summary of a run", () => {
   test("rows of a run are found by a part of the SIM ID", async () => {
     const { rows } = await requests.ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows?search=99998`);
     expect(rows.map(({ key }) => key)).toEqual(["8942319999999999998"]);
-  });
-
-  test("a retry of a selection sends the rows of the chosen lines alone", async () => {
-    const plan = await requests.ask<FollowUpPlan>(`/v1/runs/${runId}/retry/plan?outcome=rejected&lines=6,8`);
-    expect(plan).toMatchObject({ total: 2, calls: 2 });
-    const retried = await requests.ask<RunReport>(`/v1/runs/${runId}/retry`, {
-      method: "POST",
-      body: JSON.stringify({ outcomes: ["rejected"], lines: [6, 8] }),
-      headers: json,
-    });
-    expect(retried).toMatchObject({ retryOf: runId, counts: { total: 2 } });
-    const { rows } = await requests.ask<{ rows: RowReport[] }>(`/v1/runs/${retried.runId}/rows`);
-    expect(rows.map(({ key }) => key)).toEqual(["8942319999999999997", "8942319999999999999"]);
   });
 
   test("a retry by reason sends the rejected rows that share it, by HTTP and by command", async () => {

@@ -9,7 +9,6 @@ const sims = 3_000;
 const secret = 'pin "7F3A", do not show';
 const deployment = `extends: soracom
 brand: Svc
-downloads: { hosts: [127.0.0.1] }
 simOperations:
   set-secret-tag:
     summary: Set a tag to a secret
@@ -75,55 +74,6 @@ describeInBrowser(
       await page
         .getByText(`${(await countOf("status!=active")).toLocaleString("en-US")} SIMs`, { exact: true })
         .waitFor();
-    });
-
-    it("a condition that is added narrows all of a filter with `or`, which stays editable as text", async () => {
-      const watched = await harness.page({ width: 1280, token: tokens.operator });
-      const { page } = watched;
-      const where = "status=ready or not (status in (active, standby))";
-      await page.goto(`/#/sims?where=${encodeURIComponent(where)}`);
-      const filter = page.getByLabel("Filter, or a part of an ID");
-      await page.getByText(`${(await countOf(where)).toLocaleString("en-US")} SIMs`, { exact: true }).waitFor();
-      expect(await filter.inputValue()).toBe(where);
-      await page.getByText("Add a condition", { exact: true }).click();
-      await page.getByLabel("Field", { exact: true }).fill("tags.name");
-      await page.getByLabel("Operator", { exact: true }).selectOption({ label: "begins with" });
-      await page.getByLabel("Value", { exact: true }).fill("sim-1");
-      await page.getByRole("button", { name: "Add", exact: true }).click();
-      const narrowed = `(${where}) and tags.name^=sim-1`;
-      await expect.poll(() => filter.inputValue(), { timeout: 60_000 }).toBe(narrowed);
-      // No index has names: a count that takes more than a second is a lower bound.
-      await page
-        .getByText(/^[\d,]+ SIMs( or more)?$/)
-        .first()
-        .waitFor();
-      expect(await countOf(narrowed)).toBeLessThan(await countOf(where));
-      await filter.fill("tags.name<5XB");
-      await page.getByText(/expected a unit of a size \(B, KB, MB, GB, TB\) at "XB" \(character 12\)/).waitFor();
-      expect(watched.faults.splice(0)).toEqual([expect.stringContaining("answered 400")]);
-    });
-
-    it("twenty SIMs are in sight at 900 pixels, below the counts of the fleet and titles in words", async () => {
-      const watched = await harness.page({ width: 1280, token: tokens.viewer });
-      const { page } = watched;
-      await page.setViewportSize({ width: 1280, height: 900 });
-      await page.goto("/#/sims");
-      await page.getByRole("list", { name: "SIMs by status" }).waitFor();
-      await page.getByText(/loaded$/).waitFor();
-      await page.getByRole("columnheader", { name: /Speed class/ }).waitFor();
-      const inSight = `[...document.querySelectorAll(".long-list tbody tr:not([aria-hidden])")].filter((row) => {
-        const { top, bottom } = row.getBoundingClientRect();
-        const list = row.closest(".long-list").getBoundingClientRect();
-        return top >= list.top && bottom <= Math.min(list.bottom, innerHeight);
-      }).length`;
-      expect(await page.evaluate<number>(inSight)).toBeGreaterThanOrEqual(20);
-      const titles = await page.getByRole("columnheader").allTextContents();
-      expect(titles.map((title) => title.replace(/ [↕↑↓]$/, ""))).toEqual(
-        expect.arrayContaining(["SIM ID", "IMSI", "Speed class", "Group", "Changed"]),
-      );
-      // The one search of the product is next to the navigation.
-      expect(await page.getByRole("searchbox").count()).toBe(0);
-      expect(await page.getByRole("button", { name: "Search" }).count()).toBe(1);
     });
 
     it("a long list draws only the rows in sight, is sorted by a header, and loads more while it is scrolled", async () => {
@@ -233,23 +183,6 @@ describeInBrowser(
       const tags = async () =>
         (await harness.ask<{ tags: Record<string, string> }>(`/v1/sims/${listed[0]?.simId ?? ""}/fresh`)).tags;
       await expect.poll(tags, { timeout: 60_000 }).toMatchObject({ word: secret });
-    });
-
-    it("the usage of SIMs is a column and a part of a filter", async () => {
-      await harness.cli.run(["sims", "sync", "--usage"]);
-      const watched = await harness.page({ width: 1280, token: tokens.viewer });
-      const { page } = watched;
-      await page.goto(`/#/sims?where=${encodeURIComponent("usage.month>0")}`);
-      const used = await countOf("usage.month>0");
-      expect([used > 0, used < sims]).toEqual([true, true]);
-      // A count that takes more than a second is a lower bound.
-      await page
-        .getByText(/^[\d,]+ SIMs( or more)?$/)
-        .first()
-        .waitFor();
-      await page.locator("summary", { hasText: "Columns" }).click();
-      await page.getByLabel("Usage month", { exact: true }).check();
-      await page.getByRole("columnheader", { name: "Usage month" }).waitFor();
     });
   },
 );

@@ -128,26 +128,6 @@ describeInBrowser(
       await page.getByText("0 of 3 done").waitFor();
     });
 
-    it("former addresses lead to the seven pages of the navigation", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.admin });
-      await page.goto("/");
-      const navigation = page.getByRole("navigation", { name: "Views" });
-      const titles = ["Overview", "SIMs", "Runs", "Schedules", "Credentials", "Quota", "Activity"];
-      await expect.poll(() => navigation.getByRole("link").allTextContents()).toEqual(titles);
-      for (const [former, current, shown] of [
-        ["fleet", "SIMs", "SIMs by status"],
-        ["freezes", "Schedules", "Freezes of the configuration"],
-        ["events", "Activity", "Events"],
-        ["audit", "Activity", "Changes"],
-      ] as const) {
-        await page.goto(`/#/${former}`);
-        await page.getByRole("heading", { name: current, level: 1 }).waitFor();
-        await page.locator(`[aria-label="${shown}"]`).first().waitFor();
-        expect(await navigation.getByRole("link", { name: current }).getAttribute("aria-current")).toBe("page");
-      }
-      expect(await page.getByRole("link", { name: "API reference" }).getAttribute("href")).toBe("/docs");
-    });
-
     it("the quotas are one table, the busiest first, with the windows of the chosen one", async () => {
       const { page } = await harness.page({ width: 1280, token: tokens.viewer });
       await page.goto("/#/quota");
@@ -158,44 +138,6 @@ describeInBrowser(
       await rows.getByRole("link", { name: /^Auth from / }).click();
       await page.getByRole("heading", { name: /^Auth from /, level: 2 }).waitFor();
       expect(page.url()).toContain("bucket=");
-    });
-
-    it("a quota, a run and a plan say what they wait for", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.operator });
-      const work = { runs: 2, calls: 400, seconds: 180 };
-      const ahead = { runs: ["r-20261126-000936-vqcbgm3j"], calls: 190, startsInSeconds: 180 };
-      await answerWith(page, "**/v1/buckets", ({ buckets }) => ({
-        buckets: (buckets as { group: string }[]).map((one) => ({ ...one, work: one.group === "Sim" ? work : null })),
-      }));
-      await answerWith(page, `**/v1/runs/${runId}`, () => ({ state: "running", calls: 0, ahead }));
-      await answerWith(page, "**/v1/plans?*", () => ({ ahead }));
-      await page.goto("/#/quota");
-      await page.getByText("2 runs need 400 more calls: about 3 min. A higher limit would help").waitFor();
-      await page.getByText("simfleet quota --request").waitFor();
-      await page.goto(`/#/runs/${runId}`);
-      const waits = "waits for r-20261126-000936-vqcbgm3j (190 calls), starts in about 3 min";
-      await expect.poll(() => page.getByText(/^It waits for/).textContent()).toBe(`It ${waits}.`);
-      await page.goto("/#/new?where=speedClass%3Ds1.fast");
-      await page.getByLabel("speedClass", { exact: true }).fill("s1.slow");
-      await page.getByRole("button", { name: "Preview" }).click();
-      const plan = page.getByRole("region", { name: "Plan", exact: true });
-      await expect.poll(() => plan.textContent()).toContain(` · ${waits}`);
-    });
-
-    it("on a phone, every action of a table is in sight, and a row takes a few lines", async () => {
-      const watched = await harness.page({ width: 360, token: tokens.operator });
-      const { page } = watched;
-      for (const place of [`runs/${runId}`, "schedules", "credentials"]) {
-        await page.goto(`/#/${place}`);
-        const actions = page.getByRole("cell").getByRole("button", { name: /^(Retry|Trigger|Delete) / });
-        await actions.first().waitFor();
-        for (const action of await actions.all()) expect((await action.boundingBox())?.x).toBeGreaterThanOrEqual(32);
-        expect(await watched.overflow()).toBe(0);
-      }
-      await page.goto(`/#/runs/${runId}?outcome=done`);
-      const row = page.getByRole("table", { name: "Rows of the run" }).getByRole("row").nth(1);
-      await row.waitFor();
-      expect((await row.boundingBox())?.height).toBeLessThan(110);
     });
 
     it("Ctrl-K finds pages, SIMs and runs, keys lead to pages, and an id is copied", async () => {

@@ -3,7 +3,6 @@ import type { ClientEvent } from "#api/client-options.ts";
 import { quotaOwner } from "#api/operations/operation.ts";
 import { listSims } from "#api/operations/sims.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
-import { PlatformError } from "#core/errors.ts";
 import {
   answer,
   clientFor,
@@ -95,22 +94,6 @@ describe("quota handling of the API client", () => {
     expect(owner.startsWith(named)).toBe(true);
     expect(owner).toMatch(/^[\w-]{1,40}(?:~[0-9a-f]{16})?@api\.example:444\/x$/);
     expect(quotaOwner(`${operatorId}0`, { host: "api.example:444", prefix: "/x" })).not.toBe(owner);
-  });
-
-  it("the client passes on permit errors and stays usable", async () => {
-    await using platform = await startOpenPlatform(changed);
-    const permits = new OpenPermits();
-    const spent = new PlatformError("PLATFORM_RATE_LIMITED", "spent", {
-      operation: "",
-      retryAfterMs: 30_000,
-    });
-    let refusals = 4;
-    const acquire = permits.acquire.bind(permits);
-    permits.acquire = (request) =>
-      request.bucket === "default.Sim" && refusals-- > 0 ? Promise.reject(spent) : acquire(request);
-    await using client = clientFor(platform.url, { permits, connections: 1 });
-    for (let i = 0; i < 4; i += 1) await expect(client.call(updateSimSpeedClass, change)).rejects.toBe(spent);
-    await client.call(updateSimSpeedClass, change);
   });
 
   it.each([

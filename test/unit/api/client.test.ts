@@ -44,30 +44,6 @@ describe("API calls", () => {
     });
   });
 
-  it("a call acquires its permit after the pair and passes the quota reading to it", async () => {
-    await using platform = await startOpenPlatform(changed);
-    const permits = new OpenPermits();
-    await using client = clientFor(platform.url, { permits });
-    const pace = { id: "run-1", callsPerMinute: 30 };
-    await client.call(updateSimSpeedClass, change, { urgency: "priority", pace });
-    expect(permits.diary).toEqual([
-      "ip.here.Auth-auth sending",
-      "ip.here.Auth-auth answered",
-      "default.Sim sending",
-      "default.Sim answered",
-    ]);
-    expect(permits.answers[0]).toEqual({
-      reading: undefined,
-      throttled: false,
-      retryAfterMs: undefined,
-    });
-    expect(permits.answers[1]).toMatchObject({
-      reading: { limit: 60, remaining: 42, secondsBeforeRefresh: 17 },
-      throttled: false,
-    });
-    expect(permits.requests[1]).toMatchObject({ bucket: "default.Sim", urgency: "priority", pace });
-  });
-
   it("a call acquires no permit while it waits for a connection slot and can be cancelled there", async () => {
     const held: (() => void)[] = [];
     await using platform = await startOpenPlatform((request, response) => {

@@ -9,18 +9,6 @@ import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { hostileIds } from "./hostile-ids.ts";
 
 describe("the operation catalog", () => {
-  it("the catalog contains each operation exactly once and complete", () => {
-    expect(new Set(catalogue.map((o) => o.path + o.method)).size).toBe(catalogue.length);
-    for (const operation of catalogue) {
-      expect(operation.path).toMatch(/^\/v1(\/[a-z_]+|\/\{[A-Za-z]+\})+$/);
-      const marks = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      expect(operation.parameters?.map(({ name }) => name) ?? [], operation.id).toEqual(marks);
-      expect(operation.successStatuses.length).toBeGreaterThan(0);
-      expect(operation.body !== undefined, operation.id).toBe(operation.method === "POST");
-      expect(bucketOf(operation, "default")).toMatch(/^[A-Za-z0-9._-]+$/);
-    }
-  });
-
   it("the four SIM operations share one bucket, and authentication uses the bucket of its address", () => {
     const buckets = catalogue.filter((o) => /sims|subscribers/.test(o.path)).map((o) => bucketOf(o, "a"));
     expect(buckets).toEqual(["a.Sim", "a.Sim", "a.Sim", "a.Sim"]);

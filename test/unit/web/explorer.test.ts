@@ -2,11 +2,9 @@ import { describe, expect, it } from "vitest";
 import {
   drawnRows,
   fieldOf,
-  fieldTitle,
   filterOfShown,
   filterOfSims,
   isNearEnd,
-  nextSort,
   searchOrFilter,
   shownOf,
   sortableColumns,
@@ -28,28 +26,6 @@ describe("the SIM explorer", () => {
     expect(searchOrFilter("status=active")).toEqual({ where: "status=active", search: "" });
     expect(searchOrFilter("groupId exists")).toEqual({ where: "groupId exists", search: "" });
     expect(searchOrFilter("")).toEqual({ where: "", search: "" });
-  });
-
-  it("the titles of columns are words", () => {
-    const names = ["simId", "imsi", "speedClass", "groupId", "tags.site", "updatedBy", "usage.day"];
-    expect(names.map(fieldTitle)).toEqual([
-      "SIM ID",
-      "IMSI",
-      "Speed class",
-      "Group",
-      "Tag site",
-      "Changed by",
-      "Usage day",
-    ]);
-  });
-
-  it("a click on a header of the explorer sorts upwards, then downwards, then not", () => {
-    expect([nextSort("", "status"), nextSort("status", "status"), nextSort("-status", "status")]).toEqual([
-      "status",
-      "-status",
-      "",
-    ]);
-    expect(nextSort("-status", "groupId")).toBe("groupId");
   });
 
   it("a list is sorted by the fields with an index, and by any column if it is short", () => {

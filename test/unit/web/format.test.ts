@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import * as format from "../../../web/src/pure/format.ts";
-import { duration as durationOfCommands } from "../../../src/cli/format.ts";
 
 describe("number and time formatting", () => {
   it("a count groups its digits and agrees with its noun", () => {
@@ -20,12 +19,6 @@ describe("number and time formatting", () => {
     [187_200, "2 d 4 h"],
   ])("a duration of %d seconds is formatted as %s", (seconds, text) => {
     expect(format.duration(seconds)).toBe(text);
-  });
-
-  it("an exact duration is formatted the same in the dashboard and the command line", () => {
-    for (const seconds of [4, 125, 11_520, 187_200]) {
-      expect(format.duration(seconds)).toBe(durationOfCommands(seconds * 1_000));
-    }
   });
 
   it.each([

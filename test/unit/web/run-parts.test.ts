@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { bucketOf, busiestFirst } from "../../../web/src/pure/bucket.ts";
+import { busiestFirst } from "../../../web/src/pure/bucket.ts";
 import { callsPerMinute } from "../../../web/src/pure/runs/run-course.ts";
 import { isInProgress, stepsOf } from "../../../web/src/pure/rotation-steps.ts";
-import type { BucketReport, RotationReport } from "../../../web/src/pure/shapes.ts";
+import type { BucketReport } from "../../../web/src/pure/shapes.ts";
 import {
   actionsFor,
   aheadText,
@@ -93,11 +93,6 @@ describe("the actions of a run", () => {
     expect(actions({ cancelled: 2 })).toEqual(["retry"]);
     expect(actions({ skipped: 2 })).toEqual([]);
   });
-
-  it("undo is not offered for an operation without an undo", () => {
-    const counts = { ...none, total: 2, done: 1, failed: 1 };
-    expect(actionsFor({ state: "completed", counts, hasUndo: false })).toEqual(["retry"]);
-  });
 });
 
 describe("what comes before a run", () => {
@@ -132,21 +127,6 @@ describe("the calls per minute of a run", () => {
   });
 });
 
-describe("the bucket shown for a profile's runs", () => {
-  it("the bucket shown for a run belongs to the API group of its operation", () => {
-    const of = (bucket: string, group: string, profiles: string[]) => ({ bucket, group, profiles });
-    const buckets = [
-      of("OP1@host.Credential", "Credential", ["default", "plant"]),
-      of("OP1@host.Sim", "Sim", ["default", "plant"]),
-      of("japan.Sim", "Sim", ["japan"]),
-      of("ip.here.Auth-auth", "Auth", []),
-    ];
-    expect(bucketOf(buckets, { profile: "japan" })?.bucket).toBe("japan.Sim");
-    expect(bucketOf(buckets, { profile: "plant", group: "Credential" })?.bucket).toBe("OP1@host.Credential");
-    expect(bucketOf(buckets, { profile: "other" })).toBeUndefined();
-  });
-});
-
 describe("the order of quotas", () => {
   it("the busiest quota comes first, and the calls of the day decide between idle ones", () => {
     const of = (bucket: string, calls: number, today: number, waiting = 0) =>
@@ -162,12 +142,6 @@ describe("the order of quotas", () => {
 });
 
 describe("the steps of a rotation", () => {
-  it("every rotation state is a step of a strategy except rolling-back and failed", () => {
-    const known = (state: RotationReport["state"]) =>
-      ["successor", "in-place"].some((strategy) => stepsOf({ state, strategy }).length > 0);
-    expect(rotationStates.filter((state) => !known(state))).toEqual(["rolling-back", "failed"]);
-  });
-
   it("rotation steps up to the current state are marked as past", () => {
     const past = stepsOf({ state: "delivered", strategy: "in-place" }).map(({ isPast }) => isPast);
     expect(past).toEqual([true, true, true, false, false]);
