@@ -2,13 +2,12 @@
  * The page that comes with a library, the description of the API, in a real browser under our content security policy. It
  * has to work with nothing rejected, nothing fetched from other origins and nothing on the console.
  */
-import type { Browser, BrowserContext } from "playwright-core";
+import type { BrowserContext } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openBrowser, withoutBrowser } from "../web/support/browser.ts";
+import { sharedBrowser, withoutBrowser } from "../web/support/browser.ts";
 import { isLong } from "../support/long.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
 
-let browser: Browser;
 let harness: ControlHarness;
 
 /** What must not have happened on the pages of a context. */
@@ -31,14 +30,12 @@ function watch(context: BrowserContext): string[] {
 
 describe.skipIf(withoutBrowser)(`the page /docs${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
   beforeAll(async () => {
-    [browser, harness] = await Promise.all([openBrowser(), ControlHarness.open({ works: true })]);
-  }, 600_000);
-  afterAll(async () => {
-    await browser?.close();
-    await harness?.[Symbol.asyncDispose]();
+    harness = await ControlHarness.open({ works: true });
   });
+  afterAll(() => harness[Symbol.asyncDispose]());
 
   test.runIf(isLong)("it expands an operation and executes it with a token", { timeout: 60_000 }, async () => {
+    const browser = await sharedBrowser();
     await using context = await browser.newContext({ baseURL: harness.url });
     const faults = watch(context);
     const page = await context.newPage();

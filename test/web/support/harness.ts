@@ -1,8 +1,8 @@
-/** A worker with its dashboard, the sandbox behind it, and a browser: one of each for a file of tests. */
+/** A worker with its dashboard and the sandbox behind it, for a file of tests, and pages of the browser. */
 import { beforeAll, describe, expect, onTestFinished } from "vitest";
 import { until } from "../../support/until.ts";
 import { CliHarness, type CliHarnessOptions } from "../../e2e/support/cli-harness.ts";
-import { type PageOptions, openBrowser, WatchedPage, withoutBrowser } from "./browser.ts";
+import { type PageOptions, sharedBrowser, WatchedPage, withoutBrowser } from "./browser.ts";
 import { type Fixtures, writeFixtures, environmentFixtures, sandboxFixtures, tokens } from "./fixtures.ts";
 
 interface HarnessOptions extends CliHarnessOptions {
@@ -18,7 +18,7 @@ interface Asking {
 }
 
 async function openWeb({ env, limits, writeFixtures: own, ...more }: HarnessOptions = {}) {
-  const browser = await openBrowser();
+  const browser = await sharedBrowser();
   const cli = await CliHarness.open({
     ...sandboxFixtures,
     ...more,
@@ -75,10 +75,7 @@ async function openWeb({ env, limits, writeFixtures: own, ...more }: HarnessOpti
       });
     },
 
-    async [Symbol.asyncDispose](): Promise<void> {
-      await browser.close();
-      await cli[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => cli[Symbol.asyncDispose](),
   };
 }
 
