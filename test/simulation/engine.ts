@@ -1,10 +1,12 @@
-/** What runs the simulation: LuaJIT where it is installed, several times as fast, else Lua in WebAssembly. */
+/** What runs the simulation: LuaJIT where it is installed, several times as fast, else the Lua of a Redis. */
 import { execFile, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import wasmoon from "wasmoon";
+import { Redis } from "ioredis";
+import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { simulationProgram } from "./program.ts";
 
 export interface Engine {
@@ -15,7 +17,7 @@ export interface Engine {
   fleet(seed: number, processes: number): Promise<string>;
   /** Bulk work next to others, for some windows. @returns the numbers of neighbors.lua */
   neighbors(seed: number, others: Neighbors): Promise<readonly number[]>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Shares are of the limit, 0 to 1. */
@@ -47,50 +49,49 @@ function valuesOf({
 }
 
 export async function openEngine(): Promise<Engine> {
-  return spawnSync("luajit", ["-v"]).status === 0 ? openLuaJit() : openWebAssembly();
+  return spawnSync("luajit", ["-v"]).status === 0 ? openLuaJit() : openRedisLua();
+}
+
+/** Calls one of the functions of summary.lua with the values of a list. */
+const callOf = (list: string): string =>
+  `local values = {} for i = 2, #${list} do values[i - 1] = tonumber(${list}[i]) or ${list}[i] end ` +
+  `local said = run[${list}[1]](unpack(values))`;
+const program = `local run = (function()\n${simulationProgram}\nend)()\n`;
+
+function engineOf(name: string, run: (...words: string[]) => Promise<string>, close: () => Promise<void>): Engine {
+  return {
+    name,
+    schedules: (first, last) => run("schedules", String(first), String(last)),
+    fleet: (seed, processes) => run("fleet", String(seed), String(processes)),
+    neighbors: async (seed, others) =>
+      (await run("neighbors", String(seed), ...valuesOf(others).map(String))).split(" ").map(Number),
+    close,
+  };
 }
 
 /** One process for each call, so that several can run at once. */
 function openLuaJit(): Engine {
   const folder = mkdtempSync(join(tmpdir(), "limiter-simulation-"));
   const file = join(folder, "program.lua");
-  const entry = "local values = {} for i = 2, #arg do values[i - 1] = tonumber(arg[i]) or arg[i] end";
-  writeFileSync(
-    file,
-    `local run = (function()\n${simulationProgram}\nend)()\n${entry}\nprint(run[arg[1]](unpack(values)))\n`,
-  );
-  const run = async (...args: string[]): Promise<string> =>
-    (await promisify(execFile)("luajit", [file, ...args], { maxBuffer: 1e8 })).stdout.trim();
-  return {
-    name: "LuaJIT",
-    schedules: (first, last) => run("schedules", String(first), String(last)),
-    fleet: (seed, processes) => run("fleet", String(seed), String(processes)),
-    neighbors: async (seed, others) =>
-      (await run("neighbors", String(seed), ...valuesOf(others).map(String))).split(" ").map(Number),
-    close: () => rmSync(folder, { recursive: true }),
-  };
+  writeFileSync(file, `${program}${callOf("arg")}\nprint(said)\n`);
+  const run = async (...words: string[]): Promise<string> =>
+    (await promisify(execFile)("luajit", [file, ...words], { maxBuffer: 1e8 })).stdout.trim();
+  return engineOf("LuaJIT", run, () => rm(folder, { recursive: true }));
 }
 
-export async function openWebAssembly(): Promise<Engine> {
-  const lua = await new wasmoon.LuaFactory().createEngine({ injectObjects: false });
-  const run = (await lua.doString(simulationProgram)) as {
-    readonly schedules: (first: number, last: number) => string;
-    readonly fleet: (seed: number, processes: number) => string;
-    readonly neighbors: (seed: number, ...values: readonly (number | string)[]) => string;
-  };
-  return {
-    name: "WebAssembly",
-    schedules: (first, last) => Promise.resolve(run.schedules(first, last)),
-    fleet: (seed, processes) => Promise.resolve(run.fleet(seed, processes).trim()),
-    neighbors: (seed, others) =>
-      Promise.resolve(
-        run
-          .neighbors(seed, ...valuesOf(others))
-          .split(" ")
-          .map(Number),
-      ),
-    close: () => lua.global.close(),
-  };
+/** A Redis for this alone, since a script keeps all others waiting. */
+export async function openRedisLua(): Promise<Engine> {
+  const dataDir = mkdtempSync(join(tmpdir(), "limiter-simulation-"));
+  const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
+  const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+  const redis = new Redis({ path: embedded.socketPath });
+  const script = `${program}${callOf("ARGV")}\nreturn said`;
+  const run = async (...words: string[]): Promise<string> => String(await redis.eval(script, 0, ...words)).trim();
+  return engineOf("the Lua of Redis", run, async () => {
+    redis.disconnect();
+    await embedded.close();
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  });
 }
 
 export interface Sums {

@@ -49,5 +49,5 @@ console.log(`1000 processes: ${fleet}`);
 failures.push(...fleetFailures.filter((line) => line !== ""));
 await Promise.all(Array.from({ length: Number(values["at-once"]) }, work));
 console.log(report());
-engine.close();
+await engine.close();
 process.exitCode = failures.length > 0 ? 1 : 0;

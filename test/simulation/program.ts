@@ -1,6 +1,6 @@
 /**
  * The simulation of the limiter as one program in Lua: the real bucket.lua on a store in memory (store.lua), with a
- * virtual clock. It runs in LuaJIT, or in Lua compiled to WebAssembly.
+ * virtual clock. It runs in LuaJIT, or in a script of Redis.
  */
 import { readFileSync } from "node:fs";
 import { bucketScriptParts } from "#limiter/limiter.ts";
@@ -10,12 +10,11 @@ const read = (file: URL): string => readFileSync(file, "utf8");
 
 /** Returns the functions of summary.lua. */
 export const simulationProgram = `
-unpack = unpack or table.unpack
 local LEASE_MS = 8000
 local store = (function()
 ${read(new URL("./store.lua", import.meta.url))}
 end)()
-redis = { call = store.call }
+local redis = { call = store.call }
 local function bucket(KEYS, ARGV)
 ${bucketScriptParts.map(read).join("\n")}
 end
