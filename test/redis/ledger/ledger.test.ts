@@ -7,7 +7,6 @@ import { Keys } from "#redis/keys.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { StoredRow } from "#jobs/runs/ledger/packing.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { begunAtMs, keptBounds, runOf, settledAs, submit, wavesOf } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
@@ -34,13 +33,6 @@ describe("the submission of a run", () => {
     expect((await ledger.segment(head, 0)).rows).toEqual(segments[0]);
   });
 
-  it("a run draft leaves nothing when it is discarded", async () => {
-    const { head, segments } = runOf([[1]]);
-    await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
-    await ledger.discard(head.runId);
-    expect(await redis.keys(`*${head.runId}*`)).toEqual([]);
-  });
-
   it("a run is refused if one of its segments has expired", async () => {
     const { head, segments } = runOf([[1], [1]]);
     await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
@@ -49,16 +41,6 @@ describe("the submission of a run", () => {
     await expect(ledger.commit(head, "running", head.runId)).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
       message: expect.stringContaining("submit it again"),
-    });
-  });
-
-  it("a run is completed at once if none of its rows makes a call", async () => {
-    const { head } = runOf([], { total: 2, rejectedAtIntake: 2 });
-    await ledger.commit(head, "completed", head.runId);
-    expect(await ledger.run(head.runId)).toMatchObject({
-      state: "completed",
-      finishedAtMs: begunAtMs,
-      tally: { total: 2, rejected: 2, pending: 0 },
     });
   });
 });
@@ -143,19 +125,6 @@ describe("runs in progress", () => {
     expect(await ledger.run(head.runId)).toMatchObject({ isEnding: false, tally: { cancelled: 2 } });
   });
 
-  it("a run continues after a successful canary and reports it again on a repeated call", async () => {
-    const [first] = wavesOf([2, 1]);
-    const waves = [
-      { ...first, end: 2 },
-      { ...first, end: 3, calls: 1 },
-    ] as RunHead["waves"];
-    const head = await submit(ledger, [[1], [1], [1]], { waves });
-    expect((await ledger.settle(head, 0, [doneAt(0)], noCounts)).hasEndedWave).toBe(false);
-    expect((await ledger.settle(head, 1, [doneAt(0)], noCounts)).hasEndedWave).toBe(true);
-    expect((await ledger.settle(head, 1, [doneAt(0)], noCounts)).hasEndedWave).toBe(true);
-    expect((await ledger.settle(head, 2, [], noCounts)).hasEndedWave).toBe(false);
-  });
-
   it("a run is aborted with a reason by a failed canary row or by too many failures", async () => {
     const canary = await submit(ledger, [[1, 1], [1]], { waves: wavesOf([2, 1]) });
     const failed = { place: 0, key: "89423", weight: 1, settled: settledAs("rejected") };
@@ -164,21 +133,6 @@ describe("runs in progress", () => {
     const limited = await submit(ledger, [[2, 1, 1]], { maxFailures: 1 });
     expect((await ledger.settle(limited, 0, [{ ...failed, weight: 2 }], noCounts)).state).toBe("aborted");
     expect((await ledger.run(limited.runId)).reason).toBe("2 rows failed or were rejected, more than the 1 allowed");
-  });
-
-  it("a run discards a row's attempts once the row has an outcome", async () => {
-    const head = await submit(ledger, [[1, 1]]);
-    const tries = { attempts: 2, reason: "no answer", unknownSinceMs: begunAtMs };
-    await ledger.recordTries(
-      head.runId,
-      0,
-      new Map([
-        [0, tries],
-        [1, tries],
-      ]),
-    );
-    await ledger.settle(head, 0, [doneAt(0)], noCounts);
-    expect((await ledger.segment(head, 0)).tries).toEqual(new Map([[1, tries]]));
   });
 
   it("a run changes state only from the states that allow it", async () => {

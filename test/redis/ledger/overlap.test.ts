@@ -178,17 +178,6 @@ describe("two runs that set the same field", () => {
     expect(await rowsOf(older)).toEqual([`a superseded by run ${head.runId}`]);
   });
 
-  it("of three runs the last one to start wins", async () => {
-    const fleet = new Fleet();
-    const first = await fleet.start([["a", "b", "c"]], ["1"]);
-    const second = await fleet.start([["a", "b"]], ["2"]);
-    const third = await fleet.start([["a"]], ["3"]);
-    for (const run of [first, second, third]) await fleet.work(run);
-    expect(Object.fromEntries(fleet.values)).toEqual({ a: "3", b: "2", c: "1" });
-    expect(fleet.calls).toHaveLength(3);
-    expect(await rowsOf(second)).toEqual([`a superseded by run ${third.runId}`, "b done"]);
-  });
-
   it("a run is as old as its start, not as its submission", async () => {
     const fleet = new Fleet();
     const waiting = await fleet.draft([["a"]], ["slow"]);
@@ -211,11 +200,6 @@ describe("two runs that set the same field", () => {
     await fleet.work(newer);
     await fleet.work(older);
     expect(fleet.calls).toEqual(["a=fast"]);
-  });
-
-  it("what has started is in no key of a run", async () => {
-    await new Fleet().start([["a"]], ["slow"]);
-    await expect(service.show("started")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
   });
 
   it("a run that is over or on another account changes nothing about the start of a run", async () => {

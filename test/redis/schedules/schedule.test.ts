@@ -153,25 +153,6 @@ describe("scheduled times missed while no worker was running", () => {
     if (missed === "skip") expect((await harness.record()).last).toMatchObject({ result: "missed" });
   });
 
-  it("missed scheduled times are reported even if the last one is on time", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, missed: "skip" });
-    await harness.poll();
-    await harness.lookAt("2026-11-22T05:00:01Z");
-    expect(harness.begunKeys).toEqual(["nightly-20261122T050000Z"]);
-    expect((await harness.events())[0]).toMatchObject({
-      type: "schedule.missed",
-      fields: { times: "2", madeUp: "no" },
-    });
-  });
-
-  it("a month of missed scheduled times is not processed one at a time", async () => {
-    const harness = new ScheduleDeps(place, "2026-10-22T02:30:00Z", { cron: "* * * * * *" });
-    await harness.poll();
-    await harness.lookAt("2026-11-22T07:45:12.500Z");
-    expect(harness.begunKeys).toEqual(["nightly-20261122T074512Z"]);
-    expect((await harness.events())[0]).toMatchObject({ fields: { times: "1000" } });
-  });
-
   it("missed scheduled times are discarded if the schedule has changed", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
     await harness.poll();
@@ -255,18 +236,6 @@ describe("scheduled times with a window", () => {
     await harness.lookAt("2026-11-22T03:40:00Z");
     expect((await harness.record()).last).toMatchObject({ result: "done" });
   });
-
-  it("a task that a person asks for has no window", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...windowed, overlap: "queue" });
-    await harness.poll();
-    await harness.lookAt("2026-11-22T03:00:00Z");
-    const requested = { id: "nightly-x", by: "cli:anna", atMs: harness.nowMs };
-    await harness.log.update(harness.schedule, () => ({ change: { requested } }));
-    await harness.lookAt("2026-11-22T03:00:01Z");
-    harness.tasks.end("nightly-20261122T030000Z");
-    await harness.lookAt("2026-11-22T03:50:00Z");
-    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z", "nightly-x"]);
-  });
 });
 
 describe("schedules that fail", () => {
@@ -326,18 +295,6 @@ describe("schedules that fail", () => {
     const shown = await service.show("nightly");
     expect(shown).toMatchObject({ state: "active", reason: null, failingSince: null });
     expect(shown.next).toHaveLength(5);
-  });
-
-  it("a pause after failures leaves out what waits, unless a person asked for it", async () => {
-    for (const by of [undefined, "cli:anna"]) {
-      const harness = await begin(1);
-      await harness.lookAt("2026-11-22T01:00:00Z");
-      const queued = { id: "nightly-x", dueMs: harness.nowMs, startedAtMs: harness.nowMs, ...(by && { by }) };
-      await harness.log.update(harness.schedule, () => ({ change: { queued } }));
-      harness.tasks.end("nightly-20261122T010000Z", "failed");
-      await harness.lookAt("2026-11-22T01:01:00Z");
-      expect(harness.begunKeys.slice(1)).toEqual(by === undefined ? [] : ["nightly-x"]);
-    }
   });
 });
 

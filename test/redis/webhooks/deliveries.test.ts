@@ -1,7 +1,6 @@
 /** The life of a delivery: started once, retried for about a day, ended once; and what stops a webhook. */
 import { describe, expect, it } from "vitest";
 import { Keys } from "#redis/keys.ts";
-import { eventIdAt, partsOf, placeOf } from "#jobs/webhooks/deliveries.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-harness.ts";
 
@@ -174,15 +173,6 @@ describe("webhook deliveries", () => {
     expect(await harness.reported()).toEqual([]);
   });
 
-  it("a delivery is returned by a stopping process and skipped if its webhook is not configured", async () => {
-    const harness = open();
-    await harness.begin(eventOf(1));
-    expect(await harness.attempt("ops", eventOf(1).id, AbortSignal.abort())).toEqual({ kind: "handed-back" });
-    const without = open([]);
-    expect(await without.attempt("ops", eventOf(1).id)).toEqual({ kind: "ended" });
-    expect(harness.sent).toEqual([]);
-  });
-
   it("a delivery that is sent again manually has all attempts again and keeps its history", async () => {
     const harness = open();
     const { id } = eventOf(1);
@@ -298,17 +288,6 @@ describe("the delivery log", () => {
     expect(await redis.pttl(harness.keyOf("ops", late.id))).toBeGreaterThan(0);
   });
 
-  it("the delivery log leaves nothing pending after a record has expired", async () => {
-    const harness = open();
-    await harness.begin(eventOf(1));
-    await redis.del(harness.keyOf("ops", eventOf(1).id));
-    expect([await harness.log.due("ops", 9), await harness.attempt("ops", eventOf(1).id)]).toEqual([
-      [eventOf(1).id],
-      { kind: "ended" },
-    ]);
-    expect([await harness.log.due("ops", 9), harness.sent]).toEqual([[], []]);
-  });
-
   it("webhooks that report each other's failures cause no loop", async () => {
     const harness = open([webhookOf("a"), webhookOf("b")], 1);
     await harness.begin(eventOf(1));
@@ -326,14 +305,4 @@ describe("the delivery log", () => {
     const all = (await harness.feed.newest({}, { limit: 99 })).events;
     expect(all.every(({ fields }) => fields["event"] === "run.completed")).toBe(true);
   });
-});
-
-it("event ids and log positions convert to each other", () => {
-  for (const id of ["0-0", "1790000000000-0", "1790000000000-18446744073709551615", "5-10"]) {
-    expect(eventIdAt(placeOf(id))).toBe(id);
-  }
-  const ids = ["1790000000000-2", "1790000000000-10", "1790000000001-0", "999-9"];
-  expect(ids.map(placeOf).toSorted().map(eventIdAt)).toEqual([ids[3], ids[0], ids[1], ids[2]]);
-  expect(partsOf("o-p_s.1-2")).toEqual({ webhook: "o-p_s", eventId: "1-2" });
-  for (const none of ["", "ops", "ops.1", ".1-2", "a.b.1-2", "a:b.1-2"]) expect(partsOf(none)).toBeUndefined();
 });

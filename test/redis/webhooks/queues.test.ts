@@ -87,26 +87,6 @@ it("a delivery job lost by the queue is enqueued again", async () => {
   await until("all are noted", async () => (await log.pendingCount("ops")) === 0);
 });
 
-it("the backlog of a stopped webhook is sent when it is resumed", async () => {
-  await using ops = await openReceiver(secret);
-  ops.answerWith(() => 410);
-  const { consume, webhooks, feed, emit, log } = open({ ops });
-  await emit(1);
-  await emit(2);
-  const [second, first] = (await feed.newest({}, { limit: 9 })).events;
-  if (first === undefined || second === undefined) throw new Error("there are two events");
-  await log.begin("ops", second);
-  await log.begin("ops", first);
-  const [before] = await log.newest("ops", { limit: 9 });
-  if (before !== undefined) await log.noteTry(before, { kind: "stopped", status: 410, reason: "it returned 410 Gone" });
-  ops.answerWith(() => 204);
-  await consume();
-  expect(ops.received).toEqual([]);
-  await webhooks.service.resume("ops");
-  await until("it has come", () => ops.received.length > 0);
-  expect(ops.received.map(({ id }) => id)).toContain(`msg_${first.id}`);
-});
-
 it("a secret file that becomes unusable is reported once while deliveries continue", async () => {
   await using ops = await openReceiver(secret);
   const { consume, emit, faults, incidents } = open({ ops });

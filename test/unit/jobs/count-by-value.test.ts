@@ -50,18 +50,3 @@ test("a field with more than 10,000 values is refused", async () => {
     "site has more than 10,000 values: count by another field, or narrow the filter",
   );
 });
-
-test("what the index decides is counted without reading records", async () => {
-  const values = new Map([
-    ["a", 1],
-    [null, 2],
-  ]);
-  const inventory = { ...inventoryOf([]), counts: () => Promise.resolve({ total: 3, values }) };
-  expect(await countByValue(inventory, { ...query, field: "site" })).toEqual({
-    total: 3,
-    values: [
-      { value: null, count: 2 },
-      { value: "a", count: 1 },
-    ],
-  });
-});

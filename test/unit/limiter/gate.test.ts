@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { systemClock, yieldToEventLoop } from "#core/time.ts";
+import { systemClock } from "#core/time.ts";
 import type { Exchange, ExchangeRequest } from "#limiter/exchange.ts";
 import { PermitQueue } from "#limiter/permit-queue.ts";
 
@@ -36,51 +36,6 @@ function openGate(): {
 }
 
 describe("the limiter gate", () => {
-  it("the gate asks once for all callers of one turn and serves urgent ones first", async () => {
-    const { gate, exchanges, nth } = openGate();
-    const normal = [1, 2].map(() => gate.acquire({ urgency: "normal", backlog: () => 7 }));
-    const urgent = gate.acquire({ urgency: "priority", backlog: unknown });
-    expect(await nth(0)).toMatchObject({ want: 1, urgency: "priority", backlog: -1, firstPermitNumber: 1 });
-    exchanges[0]?.grant(1);
-    expect(await nth(1)).toMatchObject({ want: 2, urgency: "normal", backlog: 7, firstPermitNumber: 2 });
-    exchanges[1]?.grant(2);
-    expect(await Promise.all([...normal, urgent])).toHaveLength(3);
-  });
-
-  it("a caller that comes while others wait for the refresh does not make the gate ask again", async () => {
-    const { gate, exchanges, nth } = openGate();
-    const first = gate.acquire({ urgency: "normal", backlog: unknown });
-    await nth(0);
-    exchanges[0]?.grant(0, 1_500);
-    await yieldToEventLoop();
-    const second = gate.acquire({ urgency: "normal", backlog: unknown });
-    for (let turn = 0; turn < 5; turn += 1) await yieldToEventLoop();
-    expect(exchanges).toHaveLength(1);
-    expect(await nth(1)).toMatchObject({ want: 2 });
-    exchanges[1]?.grant(2);
-    expect(await Promise.all([first, second])).toHaveLength(2);
-  });
-
-  it("permits taken ahead serve callers without an exchange, and unused ones are returned", async () => {
-    const { gate, exchanges, nth } = openGate();
-    const first = gate.acquire({ urgency: "normal", backlog: () => 100 });
-    expect(await nth(0)).toMatchObject({ want: 1, ahead: 2, firstPermitNumber: 1 });
-    exchanges[0]?.grant(1, 0, 2);
-    await first;
-    (await gate.acquire({ urgency: "normal", backlog: () => 99 })).lost();
-    expect(exchanges).toHaveLength(1);
-    const { want, backlog, observations } = await nth(1);
-    expect({ want, backlog }).toEqual({ want: 0, backlog: 100 });
-    exchanges[1]?.grant(0);
-    // On a slow machine both come in one exchange.
-    const others = observations.length > 1 ? [] : (await nth(2)).observations;
-    exchanges[2]?.grant(0);
-    expect([...observations, ...others]).toMatchObject([
-      { permitNumber: 2, kind: "lost" },
-      { permitNumber: 3, kind: "back" },
-    ]);
-  });
-
   it("permits taken ahead are returned as soon as a call meets a 429", async () => {
     const { gate, exchanges, nth } = openGate();
     const [permit] = await Promise.all([

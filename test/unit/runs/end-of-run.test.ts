@@ -115,12 +115,6 @@ describe("the most frequent reasons", () => {
     const found = await topReasons(clientOf(reportOf({}), reasons), reportOf({ rejected: 3, failed: 4 }));
     expect(found).toEqual([first, ...others.slice(0, 2)]);
   });
-
-  test("are not read while a run is in progress, or if every row is done", async () => {
-    const client = { call: () => Promise.reject(new Error("not expected")) } as unknown as Client;
-    expect(await topReasons(client, reportOf({ done: 3 }))).toEqual([]);
-    expect(await topReasons(client, reportOf({ failed: 3 }, { state: "running" }))).toEqual([]);
-  });
 });
 
 describe("the path of the results", () => {

@@ -46,21 +46,6 @@ describe("files in a drop folder", () => {
     expect(harness.runs.submitted).toMatchObject([{ content: "ccccdddd" }]);
   });
 
-  it("a modification time in the past or the future does not affect when a file is picked up", async () => {
-    const harness = new FolderHarness();
-    for (const [name, seconds] of [
-      ["past.csv", 1_000],
-      ["future.csv", 9_000_000_000],
-    ] as const) {
-      harness.write(name);
-      utimesSync(join(harness.path, name), seconds, seconds);
-    }
-    await harness.fingerprint(1e9);
-    expect(namesOf(harness)).toEqual([]);
-    await harness.fingerprint(settleMs);
-    expect(namesOf(harness)).toEqual(["past.csv", "future.csv"]);
-  });
-
   it("a file replaced just before its pickup waits in processing/ until it has settled", async () => {
     const harness = new FolderHarness();
     harness.write("fleet.csv", "whole");
@@ -140,20 +125,6 @@ describe("the end of a file's processing", () => {
     expect(harness.runs.reported.at(-1)).toContain("file.failed fleet.csv The file was changed");
   });
 
-  it("a refused file is in failed/ with the reasons", async () => {
-    const harness = new FolderHarness();
-    harness.runs.refusal = { reason: "2 of 9 rows cannot be sent.", faults: ["line 3: no class", "line 5: no key"] };
-    await harness.drop("fleet.csv");
-    const [csv, problem] = harness.files("failed");
-    expect([csv, problem, harness.files("processing")]).toEqual(["fleet.RUN.csv", "fleet.RUN.problem.txt", []]);
-    const problemName = "failed/fleet.r-20261120-103045-aaaaaaa1.problem.txt";
-    expect(harness.read(problemName)).toBe("2 of 9 rows cannot be sent.\nline 3: no class\nline 5: no key\n");
-    expect(harness.runs.reported).toEqual([
-      "file.taken fleet.csv",
-      "file.refused fleet.csv 2 of 9 rows cannot be sent.",
-    ]);
-  });
-
   it("a file is not refused while it is still being written", async () => {
     const harness = new FolderHarness();
     harness.runs.refusal = { reason: "half a row", faults: [] };
@@ -176,14 +147,6 @@ describe("the end of a file's processing", () => {
     expect(harness.files("done")).toHaveLength(6);
     const kept = harness.runs.submitted.map(({ runId }) => harness.read(`done/fleet.${runId}.csv`));
     expect(kept).toEqual(["one\n", "two\n", "three\n"]);
-  });
-
-  it("a processed file with a very long name gets a shortened name", async () => {
-    const harness = new FolderHarness();
-    await harness.drop(`${"ü".repeat(120)}.csv`);
-    harness.runs.end();
-    await harness.fingerprint();
-    expect(harness.files("done")).toEqual([`${"ü".repeat(90)}.RUN.csv`, `${"ü".repeat(90)}.RUN.results.csv`]);
   });
 });
 
