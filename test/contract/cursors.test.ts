@@ -12,7 +12,16 @@ test("any cursor of any list gives a page or an error that says so", async () =>
   const headers = { "content-type": "text/csv" };
   const started = await harness.ask("/v1/runs", { as: "operator", method: "POST", body, headers });
   const { runId } = (await started.json()) as { runId: string };
-  const lists = ["/runs", `/runs/${runId}/rows`, "/sims", "/changes", "/audit", "/deliveries", `/sims/x/runs`];
+  const lists = [
+    "/runs",
+    `/runs/${runId}/rows`,
+    "/sims",
+    "/changes",
+    "/audit",
+    "/events",
+    "/deliveries",
+    `/sims/x/runs`,
+  ];
   const piece = fc.constantFrom(
     "0",
     "1",

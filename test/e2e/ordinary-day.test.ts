@@ -209,16 +209,6 @@ describe("signals", () => {
     expect(run).toMatchObject({ reason: "stopped by SIGHUP", counts: { unknown: 0, failed: 0, done: changes(day) } });
   });
 
-  test.runIf(isLong)("apply continues under nohup when its terminal is closed", async () => {
-    const day = await hours("fleet.csv");
-    const { owner, folder } = day;
-    const apply = owner.shell("exec nohup simfleet apply fleet.csv --yes", {}, folder);
-    await until("calls were made", () => changes(day) >= 10);
-    apply.kill("SIGHUP");
-    expect((await apply.ended).code).toBe(0);
-    expect(changes(day)).toBe(40);
-  });
-
   test("a worker outlives SIGHUP, SIGUSR1 and SIGUSR2, and opens no port for debuggers", async () => {
     const { owner, folder } = await configured();
     const worker = owner.shell("exec simfleet worker", {}, folder);
@@ -248,26 +238,6 @@ describe("signals", () => {
     expect((await runsOf(day)).map(({ state }) => state)).toEqual(["paused"]);
   });
 });
-
-test.runIf(isLong)(
-  "a loop over all CSV files rejects the results of the run before, unless they are asked for",
-  async () => {
-    const { owner, folder, sandbox } = await configured();
-    await writeFile(join(folder, "fleet.csv"), `simId,speedClass\n${sandbox.state.sims.simIdAt(0)},s1.fast\n`);
-    const loop = 'for f in *.csv; do simfleet apply "$f" --yes; echo "ended $?"; done';
-    expect((await owner.shell(loop, {}, folder).ended).stdout.match(/ended .*/g)).toEqual(["ended 0"]);
-    const second = await owner.shell(loop, {}, folder).ended;
-    expect(second.stdout.match(/ended .*/g)).toEqual(["ended 0", "ended 2"]);
-    expect(second.stderr).toMatch(/This is a results file.*simfleet runs retry RUN.*--from-results/);
-    expect((await readdir(folder)).filter((name) => name.endsWith(".csv"))).toHaveLength(3);
-    const asked = await owner.shell(
-      "ls fleet.r-*.csv | head -1 | xargs -I{} simfleet plan {} --from-results",
-      {},
-      folder,
-    ).ended;
-    expect([asked.code, asked.stderr]).toEqual([0, ""]);
-  },
-);
 
 test.runIf(isLong)(
   "output that cannot be written is exit code 4 with the reason, also where the disk takes a part of it",

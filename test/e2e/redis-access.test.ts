@@ -129,17 +129,6 @@ describe.concurrent("the documented Redis ACL user", () => {
     expect(stdout + stderr).toContain(`redis://simfleet@127.0.0.1:${server.port}`);
     expect(stdout + stderr).not.toMatch(/w0rd-of-acl/);
   });
-
-  // Shows S13.
-  test.runIf(isLong)("the documented ACL user can detect and refuse a Redis that evicts data", async () => {
-    await using harness = await CliHarness.open();
-    await using server = await serverWithUsers(harness);
-    await server.redis.config("SET", "maxmemory-policy", "allkeys-lru");
-    const env = { SIMFLEET_REDIS_URL: `redis://simfleet:${inUrl}@127.0.0.1:${server.port}` };
-    const failed = await harness.run(["runs", "list"], env);
-    expect(failed).toMatchObject({ code: 4, stdout: "" });
-    expect(failed.stderr).toMatch(/has maxmemory-policy allkeys-lru/);
-  });
 });
 
 describe.concurrent("TLS for Redis with certificates of a private CA", () => {

@@ -99,16 +99,6 @@ describe("the check before the first use of Redis", () => {
     old.close();
   });
 
-  it("the Redis check reports that no server is listening and names the address setting", async () => {
-    const addresses = [{ host: "127.0.0.1", port: 1 }];
-    const connections = open({ topology: "server", addresses, password: "hidden-word" });
-    await expect(verifyRedis(connections)).rejects.toMatchObject({
-      code: "STORE_UNAVAILABLE",
-      message:
-        "Redis at 127.0.0.1:1 cannot be used: connect ECONNREFUSED 127.0.0.1:1. Check that it is running and that SIMFLEET_REDIS_URL is correct.",
-    });
-  });
-
   it("the Redis check reports a wrong or missing password without printing it", async () => {
     await server.config("SET", "requirepass", "right");
     for (const password of ["wrong-word", undefined]) {

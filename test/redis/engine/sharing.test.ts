@@ -25,30 +25,6 @@ function setup(names: readonly string[], chosen?: string) {
   };
 }
 
-test("profiles of one fleet share the inventory of the one that was known first", async () => {
-  const { note, nameOf } = setup(["one", "two", "other"]);
-  await note("two", a);
-  expect(await nameOf("one")).toBe("one");
-  await Promise.all([note("one", a), note("other", b)]);
-  expect(await Promise.all(["one", "two", "other"].map(nameOf))).toEqual(["two", "two", "other"]);
-});
-
-test("root sees all, else the first of the configuration, and one that is chosen comes before both", async () => {
-  for (const [chosen, expected] of [
-    [undefined, ["root"]],
-    ["two", ["two"]],
-    ["other", ["root"]],
-  ] as const) {
-    const { note, seers } = setup(["one", "two", "root", "other"], chosen);
-    await note("other", b);
-    for (const profile of ["two", "one"]) await note(profile, a);
-    expect(await seers("two")).toEqual(chosen === "two" ? ["two"] : ["one"]);
-    await note("root", a, true);
-    expect(await seers("two")).toEqual(expected);
-    expect(await seers("other")).toEqual(["other"]);
-  }
-});
-
 test("a profile with credentials of another operator leaves the inventory to the others", async () => {
   const { note, nameOf, keys, deps } = setup(["one", "two"]);
   for (const profile of ["one", "two"]) await note(profile, a);

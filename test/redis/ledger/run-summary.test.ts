@@ -1,6 +1,5 @@
 /** The summary of a run: its outcomes by window, and its rows by reason. */
 import { expect, it } from "vitest";
-import { keepAnswers } from "#core/kept.ts";
 import { systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { BucketState } from "#limiter/limiter.ts";
@@ -42,23 +41,4 @@ it("a summary counts the rows of a run by window and by reason, packed or not", 
     { done: 0, failed: 1, calls: 1, quota: 30 },
   ]);
   expect([reasons, reasonsInAll]).toEqual([[{ outcome: "failed", reason: "because", rows: 3 }], 1]);
-});
-
-it("an answer is kept for ten times as long as it took, and a failed one is not", async () => {
-  let nowMs = 0;
-  let computed = 0;
-  const answers = keepAnswers<number>({ ...systemClock, monotonicMs: () => nowMs }, 1_000);
-  const inTwoSeconds = (): Promise<number> => {
-    nowMs += 2_000;
-    computed += 1;
-    return Promise.resolve(computed);
-  };
-  const first = answers("a", inTwoSeconds);
-  expect([await first, await answers("a", inTwoSeconds), await answers("b", inTwoSeconds)]).toEqual([1, 1, 2]);
-  nowMs = 21_999;
-  expect(await answers("a", inTwoSeconds)).toBe(1);
-  nowMs = 22_000;
-  expect(await answers("a", inTwoSeconds)).toBe(3);
-  await expect(answers("c", () => Promise.reject(new Error("Redis is away")))).rejects.toThrow("away");
-  expect(await answers("c", inTwoSeconds)).toBe(4);
 });

@@ -5,7 +5,6 @@ import { dirname, join, relative } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import "#features.ts";
 import { liveSecrets } from "#core/secret.ts";
-import { dayMs } from "#core/time.ts";
 import type { Environment } from "#config/read-settings.ts";
 import { requirePlatform, requireSeal } from "#config/config.ts";
 import { loadConfig } from "#config/load.ts";
@@ -151,34 +150,12 @@ rotations:
 
   // docs/reference/configuration.md, which follows from the schema, shows the other defaults.
   it("an empty configuration is valid", () => {
-    const config = loadConfig({ env: { HOME: "/home/op" } });
-    expect(config).toMatchObject({
+    expect(loadConfig({ env: { HOME: "/home/op" } })).toMatchObject({
       dataDir: "/home/op/.local/share/simfleet",
       isUsualDataDir: true,
-      deployment: { name: "svc", brand: "Svc", endpoints: { global: undefined, japan: undefined } },
-      profile: "default",
-      profiles: {
-        default: {
-          profile: { name: "default", coverage: undefined, wording: "sims" },
-          language: "en",
-          credentials: [],
-          secrets: { files: [] },
-        },
-      },
-      events: { keepMs: 30 * dayMs, maxEvents: 1_000_000 },
-      limits: { periodMs: 60_000, reserve: "auto", connections: 64, credentialSets: 100 },
-      http: { host: "127.0.0.1", port: 8080, tokens: [], jwt: undefined },
-      gateway: { port: undefined, host: "127.0.0.1", maxWaitMs: 30_000, profile: "default" },
-      audit: { keepMs: 400 * dayMs },
-      retention: { rowsMs: 30 * dayMs, runsMs: 365 * dayMs, goneSimsMs: 90 * dayMs, warnAtShare: 0.8 },
+      profiles: { default: { credentials: [] } },
       warnings: [],
     });
-    const { redis, seal, server, tokenKey, tracing, dropFolder } = config;
-    expect([redis, seal, server, tokenKey, tracing, dropFolder].filter((part) => part !== undefined)).toEqual([]);
-    const { rotations, webhooks, authKeys, schedules, automations, freezes } = config;
-    for (const section of [rotations, webhooks, authKeys, schedules, automations, freezes]) {
-      expect(Object.keys(section)).toEqual([]);
-    }
   });
 
   it("the environment can provide the complete configuration", () => {
@@ -264,11 +241,6 @@ rotations:
     const { file: __, ...defaults } = loadConfig({ env: {} });
     // As data: each has functions of its own.
     expect(JSON.stringify(example)).toEqual(JSON.stringify(defaults));
-  });
-
-  it("a loaded configuration cannot be changed", () => {
-    const config = loadConfig({ env: {} });
-    expect(() => Object.assign(config.limits, { reserve: 0.5 })).toThrow(TypeError);
   });
 });
 

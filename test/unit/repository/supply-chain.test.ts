@@ -78,22 +78,6 @@ describe("bills of materials", () => {
     ]);
     expect(faultsOfBill(reduced, shipped)).toEqual([]);
   });
-
-  it.each<[string, Partial<Bill>, RegExp]>([
-    ["in another format", { bomFormat: "SPDX" }, /bomFormat/],
-    ["of another version", { specVersion: "2.3" }, /specVersion/],
-    ["without a serial number", { serialNumber: "1" }, /serialNumber/],
-    ["with a package twice", { components: [component("a"), component("a"), component("@x/c")] }, /listed twice/],
-    ["that refers to nothing", { dependencies: [{ ref: "gone@1" }] }, /gone@1 is referred to/],
-    [
-      "with a package without its URL",
-      { components: [{ ...component("a"), purl: "x" }, component("@x/c")] },
-      /a@1.0.0/,
-    ],
-  ])("a bill of materials %s is refused", (_, change, fault) => {
-    const faults = faultsOfBill({ ...bill(component("a"), component("@x/c")), ...change }, shipped);
-    expect(faults.join("\n")).toMatch(fault);
-  });
 });
 
 describe("license checks", () => {
@@ -147,11 +131,5 @@ describe("security advisories", () => {
 
   it("an advisory about a package that the program does not contain is not reported", () => {
     expect(faultsOfAudit(report("critical"), [{ name: "b", version: "1.0.0" }])).toEqual([]);
-  });
-
-  it("advisories are unavailable when the registry does not respond", () => {
-    expect(faultsOfAudit("", [])).toBeUndefined();
-    expect(faultsOfAudit('{"error":{"code":"ENOAUDIT"}}', [])).toBeUndefined();
-    expect(faultsOfAudit('{"vulnerabilities":{}}', [])).toEqual([]);
   });
 });

@@ -96,6 +96,11 @@ describe("the sandbox's control interface", () => {
     ["competitor", { group: "Sim" }, "callsPerSecond"],
     ["credentials-used", { id: "a" }, "credentialsId"],
     ["reset", { hard: true }, "hard"],
+    ["fleet", {}, "send `add`"],
+    ["fleet", { addIds: [] }, "addIds"],
+    ["fleet", { remove: ["nobody"] }, "there is no SIM nobody"],
+    ["fleet", { edit: [{ id: "nobody", set: {} }] }, "at least one field"],
+    ["fleet", { delete: ["nobody"] }, "delete"],
   ])(
     "the control interface rejects a request to set %s with the body %j and gives the reason",
     async (what, body, why) => {
