@@ -183,17 +183,6 @@ describe("calls that must not be repeated", () => {
   });
 });
 
-test("two rows of one SIM whose calls overlap leave both changes in the inventory", async () => {
-  const key = harness.simId(9);
-  await requests.become({ tags: {} }, [9]);
-  // The first call is carried out at once, and answered after the second.
-  harness.sandbox.faults.next("slow", 1, "putSimTags");
-  const body = `simId,tagName,tagValue\n${key},a,1\n${key},b,2\n`;
-  const { runId } = await requests.start("operation=put-tag", body);
-  expect(await requests.ended(runId)).toMatchObject({ counts: { done: 2 } });
-  expect(await requests.ask(`/v1/sims/${key}`)).toMatchObject({ tags: { a: "1", b: "2" } });
-});
-
 describe("secret inputs", () => {
   test("a secret input is sealed in Redis and appears nowhere else", async () => {
     const key = harness.simId(6);

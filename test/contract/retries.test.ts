@@ -98,10 +98,27 @@ describe("a retry of an unsafe run", () => {
   });
 });
 
-test("a run whose calls may be repeated is retried as often as wanted", async () => {
+test("a run is retried once it is over, with the rows that are left, and as often as wanted", async () => {
   const { runId } = await requests.start("operation=put-tag&rate=1&set.tagName=a", file("tagValue", 9, 12, "b"));
+  const conflict = (detail: string) => ({ status: 409, body: { code: "RUN_STATE_CONFLICT", detail } });
+  expect(await retry(runId)).toMatchObject(
+    conflict(
+      `Run ${runId} is running; only a finished run can be retried: wait until it ends, or cancel it with simfleet runs cancel ${runId}`,
+    ),
+  );
   await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
-  expect([(await retry(runId)).status, (await retry(runId)).status]).toEqual([202, 202]);
+  const { counts } = await requests.ended(runId);
+  expect(await requests.send(`/v1/runs/${runId}/resume`, { method: "POST" })).toMatchObject(
+    conflict(
+      `Run ${runId} is cancelled and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}`,
+    ),
+  );
+  for (let n = 0; n < 2; n += 1) {
+    expect(await retry(runId)).toMatchObject({
+      status: 202,
+      body: { retryOf: runId, counts: { total: counts.cancelled } },
+    });
+  }
 });
 
 test("an undo by calls that must not be repeated is made once", async () => {

@@ -17,6 +17,7 @@ async function startRun(rows: number, query = ""): Promise<Response> {
 async function endedRun(): Promise<string> {
   const { runId } = (await (await startRun(4, "?skipUnchanged=false")).json()) as { runId: string };
   await until("the run is over", async () => (await harness.runs.show(runId)).state === "completed");
+  await until("its worker has left it", async () => (await harness.runs.record(runId)).isHeld === false);
   return runId;
 }
 

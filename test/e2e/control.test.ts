@@ -95,37 +95,6 @@ describe.concurrent("control of runs in progress", () => {
     expect(harness.changes).toBe(100);
   });
 
-  test("a run in progress can be cancelled, and a retry sends the remaining rows", async () => {
-    await using harness = await CliHarness.open(heldUp);
-    await harness.fleet("fleet.csv", 100);
-    const apply = harness.start(["apply", "fleet.csv", "--yes"]);
-    const runId = runIdIn((await apply.said(/Run (r-\S+) started/))[0]);
-    await harness.untilChanges(10);
-    const early = await harness.run(["runs", "retry", runId, "--yes"]);
-    expect(early).toMatchObject({ code: 2, stdout: "" });
-    expect(early.stderr).toMatch(/simfleet: Run r-\S+ is running; only a finished run can be retried/);
-    expect((await harness.json(["runs", "cancel", runId])).document.state).toBe("cancelled");
-    expect((await apply.ended).code).toBe(1);
-    const { counts } = (await harness.json(["runs", "show", runId])).document;
-    expect(counts).toMatchObject({ done: harness.changes, cancelled: 100 - harness.changes, pending: 0 });
-    const again = await harness.run(["runs", "resume", runId]);
-    expect(again).toMatchObject({ code: 2, stdout: "" });
-    expect(again.stderr).toBe(
-      `simfleet: Run ${runId} is cancelled and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}\n`,
-    );
-    release(harness);
-    const retried = await harness.json(["runs", "retry", runId, "--yes"]);
-    expect(retried).toMatchObject({
-      code: 0,
-      document: {
-        name: "fleet.csv (retry)",
-        retryOf: runId,
-        counts: { total: counts.cancelled, done: counts.cancelled },
-      },
-    });
-    expect(harness.changes).toBe(100);
-  });
-
   test("Ctrl-C leaves a run resumable and prints how to resume it", async () => {
     await using harness = await CliHarness.open(unhurried);
     await harness.fleet("fleet.csv", 100);

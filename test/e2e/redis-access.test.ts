@@ -1,10 +1,15 @@
-/** Redis as operators guard it: with ACL users that are kept to our keys, with TLS, and addresses that lead to the wrong kind. */
+/**
+ * Redis as operators run and guard it: a server, a cluster or a primary with Sentinels; with ACL users that are kept to
+ * our keys, with TLS, and addresses that lead to the wrong kind.
+ */
 import { join } from "node:path";
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { createAuthority } from "../support/certificates.ts";
 import { isLong } from "../support/long.ts";
+import { until } from "../support/until.ts";
 import { root } from "./support/built-cli.ts";
 import { redisOnPort, redisWithTls, redisWithUsers } from "./support/redis-server.ts";
 import { primaryName, redisCluster, redisWithSentinels } from "./support/redis-topologies.ts";
@@ -66,24 +71,62 @@ async function certificates(harness: CliHarness) {
   };
 }
 
-async function expectWork(harness: CliHarness, env: Record<string, string>): Promise<void> {
-  await harness.fleet("fleet.csv", 20);
+const config = `seal: { keyFile: seal-key }
+rotations:
+  mqtt:
+    type: psk
+    generate: { field: key, bytes: 32, encoding: base64url }
+    graceSeconds: 0
+    sinks: [ { file: mqtt-psk } ]
+schedules:
+  sync: { cron: "0 3 1 1 *", job: sync }
+  fast: { cron: "0 8 1 1 *", job: apply, where: "speedClass=s1.slow", speedClass: s1.fast }
+  key: { cron: "0 4 1 1 *", job: rotate, rotation: mqtt }
+`;
+const options = { sims: 40, isSoracom: true, config } as const;
+
+/**
+ * A run of a file, a sync, a run of a schedule and a rotation, all by a worker.
+ * @returns what `check` says of them afterwards
+ */
+async function expectWork(harness: CliHarness, env: Record<string, string>): Promise<string> {
+  harness.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
   const worker = await harness.worker(env);
+  await harness.fleet("fleet.csv", 40);
   expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
     code: 0,
-    document: { state: "completed", counts: { done: 20 } },
+    document: { state: "completed", counts: { done: 40 } },
   });
-  expect((await harness.run(["sims", "sync"], env)).code).toBe(0);
+  for (const name of ["sync", "fast", "key"]) {
+    expect((await harness.run(["schedules", "trigger", name], env)).code).toBe(0);
+    await until(
+      `the schedule ${name} has done its task`,
+      async () => {
+        const { document } = await harness.json<{ schedules: ScheduleReport[] }>(["schedules", "list"], env);
+        const last = document.schedules.find((one) => one.name === name)?.last;
+        if (last !== null && last?.result !== "done") throw new Error(JSON.stringify(last));
+        return last !== null;
+      },
+      30_000,
+    );
+  }
+  expect(await harness.read("mqtt-psk")).toMatch(/^[\w-]{43}$/);
   worker.kill("SIGTERM");
   expect(await worker.ended).toMatchObject({ code: 0 });
-  expect((await harness.run(["check"], env)).stdout).toMatch(/^ok +redis +redis/m);
+  return (await harness.run(["check"], env)).stdout;
 }
 
 describe.concurrent("the documented Redis ACL user", () => {
   // Shows S13.
-  test("the documented ACL user can complete a run with its password in a file and no denied command", async () => {
+  test("the documented ACL user suffices for a worker and for commands, and no output has the password", async () => {
     await using harness = await CliHarness.open({ sims: 40 });
     await using server = await serverWithUsers(harness);
+    const SIMFLEET_REDIS_URL = `redis://simfleet:${inUrl}@127.0.0.1:${server.port}`;
+    const worker = await harness.worker({
+      SIMFLEET_REDIS_URL,
+      SIMFLEET_LOG_LEVEL: "trace",
+      SIMFLEET_HTTP_ADMIN_TOKEN: adminToken,
+    });
     await writeFile(harness.path("redis-password"), `${password}\n`, { mode: 0o600 });
     const env = {
       SIMFLEET_REDIS_URL: `redis://127.0.0.1:${server.port}`,
@@ -95,29 +138,10 @@ describe.concurrent("the documented Redis ACL user", () => {
       code: 0,
       document: { state: "completed", counts: { done: 40 } },
     });
-    expect((await harness.run(["sims", "sync"], env)).code).toBe(0);
     expect((await harness.run(["check"], env)).stdout).toContain(`redis://simfleet@127.0.0.1:${server.port}, version `);
-    expect((await harness.run(["runs", "list"], env)).code).toBe(0);
-    expect((await harness.run(["freeze", "on", "--yes", "--reason", "stocktaking"], env)).code).toBe(0);
-    expect((await harness.run(["freeze", "off"], env)).code).toBe(0);
-    expect(await server.redis.acl("LOG")).toEqual([]);
-    const keys = await server.redis.keys("*");
-    expect(keys.filter((key) => !key.startsWith("{simfleet}:"))).toEqual([]);
-    expect(keys.length).toBeGreaterThan(0);
-  });
-
-  test("the documented ACL user suffices for a worker, whose log never contains the password", async () => {
-    await using harness = await CliHarness.open();
-    await using server = await serverWithUsers(harness);
-    const env = {
-      SIMFLEET_REDIS_URL: `redis://simfleet:${inUrl}@127.0.0.1:${server.port}`,
-      SIMFLEET_LOG_LEVEL: "trace",
-      SIMFLEET_HTTP_ADMIN_TOKEN: adminToken,
-    };
-    const worker = await harness.worker(env);
-    await harness.fleet("fleet.csv", 20);
-    const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"], env);
-    expect((await harness.run(["runs", "watch", document.runId], env)).code).toBe(0);
+    for (const line of ["sims sync", "runs list", "freeze on --yes --reason stocktaking", "freeze off"]) {
+      expect((await harness.run(line.split(" "), env)).code).toBe(0);
+    }
     const { port } = new URL(/"http":"([^"]+)"/.exec(worker.stderr)?.[1] ?? "");
     const headers = { authorization: `Bearer ${adminToken}` };
     for (const path of ["/metrics", "/v1/runs", "/v1/webhooks", "/v1/schedules", "/v1/audit"]) {
@@ -126,6 +150,9 @@ describe.concurrent("the documented Redis ACL user", () => {
     worker.kill("SIGTERM");
     const { stdout, stderr } = await worker.ended;
     expect(await server.redis.acl("LOG")).toEqual([]);
+    const keys = await server.redis.keys("*");
+    expect(keys.filter((key) => !key.startsWith("{simfleet}:"))).toEqual([]);
+    expect(keys.length).toBeGreaterThan(0);
     expect(stdout + stderr).toContain(`redis://simfleet@127.0.0.1:${server.port}`);
     expect(stdout + stderr).not.toMatch(/w0rd-of-acl/);
   });
@@ -172,13 +199,17 @@ const inLongForm = describe.runIf(isLong);
 inLongForm.concurrent("a Redis of several servers with ACL users as the documentation gives them", () => {
   // Shows S13.
   test("the documented ACL lets the user of a cluster do its work and denies no command", async () => {
-    await using harness = await CliHarness.open({ sims: 20 });
+    await using harness = await CliHarness.open(options);
     const aclFile = harness.path("users.acl");
     await writeFile(aclFile, `user default on nopass ~* &* +@all\n${(await documentedUsers()).server}\n`);
     await using cluster = await redisCluster(harness, { args: ["--aclfile", aclFile] });
     const SIMFLEET_REDIS_URL = cluster.url.replace("://", `://simfleet:${encodeURIComponent(password)}@`);
-    await expectWork(harness, { SIMFLEET_REDIS_URL });
+    expect(await expectWork(harness, { SIMFLEET_REDIS_URL })).toMatch(
+      /^ok +redis +redis\+cluster:\/\/simfleet@127\.0\.0\.1:\d+,.*, cluster, version \d/m,
+    );
     for (const { redis } of cluster.nodes) expect(await redis.acl("LOG")).toEqual([]);
+    const sizes = await Promise.all(cluster.nodes.map(({ redis }) => redis.dbsize()));
+    expect(sizes.filter((size) => size > 0)).toHaveLength(1);
     const wrong = { SIMFLEET_REDIS_URL: cluster.url.replace("://", "://simfleet:wrong-word@") };
     const refused = await harness.run(["runs", "list"], wrong);
     expect(refused).toMatchObject({ code: 4, stdout: "" });
@@ -188,7 +219,7 @@ inLongForm.concurrent("a Redis of several servers with ACL users as the document
 
   // Shows S13.
   test("the documented ACL lets the users of Sentinels and servers do their work and denies no command", async () => {
-    await using harness = await CliHarness.open({ sims: 20 });
+    await using harness = await CliHarness.open(options);
     const users = await documentedUsers();
     const aclFile = harness.path("users.acl");
     await writeFile(aclFile, `user default on nopass ~* &* +@all\n${users.server}\n`);
@@ -209,7 +240,11 @@ inLongForm.concurrent("a Redis of several servers with ACL users as the document
       SIMFLEET_REDIS_SENTINEL_USERNAME: "simfleet",
       SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: harness.path("password"),
     };
-    await expectWork(harness, env);
+    const checked = await expectWork(harness, env);
+    expect(checked).toContain(`/${primaryName}, primary named by Sentinel, version `);
+    expect(checked).toMatch(/^warn +redis +min-replicas-to-write is 0/m);
+    await set.primary.redis.config("SET", "min-replicas-to-write", "1");
+    expect((await harness.run(["check"], env)).stdout).not.toContain("min-replicas-to-write");
     expect(await set.primary.redis.acl("LOG")).toEqual([]);
     for (const sentinel of set.asked) expect(await sentinel.acl("LOG")).toEqual([]);
     const { SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: _, SIMFLEET_REDIS_SENTINEL_USERNAME: __, ...without } = env;
@@ -222,18 +257,18 @@ inLongForm.concurrent("a Redis of several servers with ACL users as the document
 inLongForm.concurrent("a Redis of several servers over TLS", () => {
   // Shows S13.
   test("a cluster with TLS is used with rediss+cluster://", async () => {
-    await using harness = await CliHarness.open({ sims: 20 });
+    await using harness = await CliHarness.open(options);
     const { lines, connection, env } = await certificates(harness);
     const args = [...argsOf(lines), "--tls-cluster", "yes", "--tls-replication", "yes"];
     await using cluster = await redisCluster(harness, { args, connection, scheme: "rediss+cluster" });
-    await expectWork(harness, { ...env, SIMFLEET_REDIS_URL: cluster.url });
+    expect(await expectWork(harness, { ...env, SIMFLEET_REDIS_URL: cluster.url })).toMatch(/^ok +redis +rediss/m);
     const plain = { SIMFLEET_REDIS_URL: cluster.url.replace("rediss", "redis") };
     expect(await harness.run(["runs", "list"], plain)).toMatchObject({ code: 4, stdout: "" });
   });
 
   // Shows S13.
   test("a primary with TLS is used through Sentinels with rediss+sentinel://", async () => {
-    await using harness = await CliHarness.open({ sims: 20 });
+    await using harness = await CliHarness.open(options);
     const { lines, connection, env } = await certificates(harness);
     await using set = await redisWithSentinels(harness, {
       args: [...argsOf(lines), "--tls-replication", "yes"],
@@ -241,7 +276,7 @@ inLongForm.concurrent("a Redis of several servers over TLS", () => {
       scheme: "rediss+sentinel",
       sentinelLines: [...lines, "tls-replication yes"],
     });
-    await expectWork(harness, { ...env, SIMFLEET_REDIS_URL: set.url });
+    expect(await expectWork(harness, { ...env, SIMFLEET_REDIS_URL: set.url })).toMatch(/^ok +redis +rediss/m);
   });
 });
 

@@ -31,5 +31,5 @@ describe("durable jobs that crash", () => {
     ...scheduleCases(place),
     ...automationCases(place),
     ...fileCases(place),
-  ])("$name survives a crash at any step", { timeout: 600_000 }, (one) => surviveEachCrash(one, seeds(8, 1)));
+  ])("$name survives a crash at any step", { timeout: 600_000 }, (one) => surviveEachCrash(one, seeds(12, 1)));
 });

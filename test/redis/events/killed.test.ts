@@ -20,7 +20,7 @@ import { redisTarget } from "../../support/redis-target.ts";
 
 const { redis, keys } = openTestRedis();
 const script = new URL("./run-process.ts", import.meta.url);
-const kills = seeds(6, 100);
+const kills = seeds(4, 100);
 const lanes = 4;
 const redisKills = seeds(2, 5);
 

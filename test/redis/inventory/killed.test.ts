@@ -11,7 +11,7 @@ import { FleetHarness } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./sync-process.ts", import.meta.url));
-const kills = seeds(5, 50);
+const kills = seeds(4, 50);
 const sims = 400;
 
 function startProcess(fleet: FleetHarness): ChildProcess {

@@ -24,7 +24,7 @@ type Sim = Readonly<Record<string, unknown>>;
 const ofRecord = {
   speedClass: fc.constantFrom("s1.fast", "s1.slow", "s1.standard", "S1.fast"),
   status: fc.constantFrom("active", "ready", "standby", "", "a b"),
-  groupId: fc.constantFrom("g-1", "g-2", "g-20"),
+  groupId: fc.constantFrom("g-1", "g-2", "g-20", { in: "g-1" }),
   online: fc.constantFrom(true, false, 7, "7", ["a"]),
   floor: fc.constantFrom(-2, 0, 3, 3.5, "3", "10", "n/a", "", "1e3"),
   // ISO 8601 texts of few days, and epoch milliseconds of many instants.
@@ -39,12 +39,12 @@ const ofRecord = {
 const fields = Object.keys(ofRecord);
 const records = fc.sample(fc.record(ofRecord, { requiredKeys: [] }), { numRuns: sims, seed: 1 });
 const fleet = records.map((record, n): Sim => {
-  const { tags, usage, ...others } = record;
-  const members = Object.entries({ tags, usage }).flatMap(([name, object = {}]) => {
-    const inner = Object.entries(object).map(([member, value]) => [`${name}.${member}`, value] as const);
-    return inner.length === 0 ? [] : [[name, "{}"] as const, ...inner];
+  const members = Object.entries(record).flatMap(([name, value = {}]): (readonly [string, unknown])[] => {
+    if (typeof value !== "object" || Array.isArray(value)) return [[name, value]];
+    const inner = Object.entries(value).map(([member, of]) => [`${name}.${member}`, of as unknown] as const);
+    return inner.length === 0 ? [] : [[name, "{}"], ...inner];
   });
-  return { simId: `8942310000000${100_000 + n}`, ...others, ...Object.fromEntries(members) };
+  return { simId: `8942310000000${100_000 + n}`, ...Object.fromEntries(members) };
 });
 const simIds = fleet.map((sim) => String(sim["simId"]));
 const isGone = (place: number): boolean => place % 10 === 3;
@@ -109,7 +109,7 @@ const instants = fc.oneof(
     return [date, new Date(`${date}T00:00:00.000Z`).getTime()];
   }),
 );
-const few = ["speedClass", "status", "groupId", "online", "floor", "seen", "tags", "tags.site", "no"];
+const few = ["speedClass", "status", "groupId", "groupId.in", "online", "floor", "seen", "tags", "tags.site", "no"];
 const many = ["simId", "createdTime", "tags.name", "usage.month"];
 const field = fc.oneof(
   { weight: 40, arbitrary: fc.constantFrom(...few) },
@@ -182,6 +182,11 @@ const { filter } = fc.letrec<{ filter: Random }>((tie) => {
   };
 });
 
+/** The values of another SIM in the first sync, unless it is gone with the second. */
+function recordOf(place: number, isFirst: boolean): Sim {
+  return records[isFirst && !isGone(place) ? (place + 1) % sims : place] ?? {};
+}
+
 beforeAll(async () => {
   const selection = { fields, secrets: new Set<string>(), places: {} };
   for (const isFirst of [true, false]) {
@@ -194,7 +199,7 @@ beforeAll(async () => {
         pagesBefore: at / 1_000,
         sims: {
           keys: some.map((place) => simIds[place] ?? ""),
-          linesOf: (nth) => encodeRecord(records[some[nth] ?? 0] ?? {}, selection),
+          linesOf: (nth) => encodeRecord(recordOf(some[nth] ?? 0, isFirst), selection),
         },
         nextKey: at + 1_000 < places.length ? "more" : undefined,
         asOfMs: await syncs.nowMs(),

@@ -46,53 +46,6 @@ describe("the submission of a run", () => {
 });
 
 describe("runs in progress", () => {
-  it("a run does not pack a segment with a row that has no outcome", async () => {
-    const head = await submit(ledger, [[1, 1], [1]]);
-    expect(await ledger.finishSegment(head, 0)).toBe(false);
-    await ledger.settle(head, 0, [doneAt(0)], noCounts);
-    expect(await ledger.finishSegment(head, 0)).toBe(false);
-    await ledger.settle(head, 0, [doneAt(1)], noCounts);
-    expect(await ledger.finishSegment(head, 0)).toBe(true);
-    expect(await ledger.finishSegment(head, 0)).toBe(true);
-    expect(await ledger.finishedSegments(head.runId)).toEqual(new Set([0]));
-    expect(await ledger.segment(head, 0)).toMatchObject({
-      isFinished: true,
-      settled: new Map([
-        [0, settledAs("done")],
-        [1, settledAs("done")],
-      ]),
-    });
-  });
-
-  it("a run counts no row twice when a worker that lost its job settles a packed segment again", async () => {
-    const head = await submit(ledger, [[1, 1], [1]]);
-    await ledger.settle(head, 0, [doneAt(0), doneAt(1)], noCounts);
-    await ledger.finishSegment(head, 0);
-    const late = { place: 0, key: "89423", weight: 1, settled: settledAs("failed") };
-    const reply = await ledger.settle(head, 0, [late], { calls: 1, throttled: 0 });
-    expect(reply).toEqual({ state: "running", pending: 1, hasEndedWave: false });
-    expect(await ledger.run(head.runId)).toMatchObject({ calls: 1, tally: { done: 2, failed: 0, pending: 1 } });
-  });
-
-  it("a cancelled run stays cancelled and still accepts the outcomes of calls in flight", async () => {
-    const head = await submit(ledger, [[1, 1, 1]]);
-    await ledger.move(head.runId, "cancelled", ["running"]);
-    expect(await ledger.run(head.runId)).toMatchObject({ tally: { cancelled: 3, pending: 0 } });
-    const reply = await ledger.settle(head, 0, [doneAt(0), doneAt(1), doneAt(2)], { calls: 3, throttled: 1 });
-    expect(reply).toEqual({ state: "cancelled", pending: 0, hasEndedWave: false });
-    expect(await ledger.run(head.runId)).toMatchObject({
-      state: "cancelled",
-      calls: 3,
-      throttled: 1,
-      tally: {
-        total: 3,
-        done: 3,
-        cancelled: 0,
-        pending: 0,
-      },
-    });
-  });
-
   it("a cancelled run is ending and its rows are pending until the last lease is released", async () => {
     const head = await submit(ledger, [[1, 1], [1]], { profile: "leased" });
     expect(await ledger.hold(head.runId, ["one"])).toBe("running");

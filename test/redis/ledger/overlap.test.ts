@@ -191,17 +191,6 @@ describe("two runs that set the same field", () => {
     expect(fleet.values.get("a")).toBe("slow");
   });
 
-  it("a run is as old as its start, not as its resumption", async () => {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a"]], ["slow"]);
-    await service.control.pause(older.runId);
-    const newer = await fleet.start([["a"]], ["fast"]);
-    await service.control.resume(older.runId);
-    await fleet.work(newer);
-    await fleet.work(older);
-    expect(fleet.calls).toEqual(["a=fast"]);
-  });
-
   it("a run that is over or on another account changes nothing about the start of a run", async () => {
     const fleet = new Fleet();
     await new Fleet().start([["a"]], ["slow"]);

@@ -17,7 +17,7 @@ import { lanes, sendSms, terminate } from "./unsafe-operations.ts";
 const { redis, keys } = openTestRedis();
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
 const script = new URL("./unsafe-process.ts", import.meta.url);
-const kills = seeds(6, 200);
+const kills = seeds(4, 200);
 /** Fleets that are worked on at once, each by one process. */
 const fleets = 2;
 const rowsPerSegment = 20;

@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { systemClock } from "#core/time.ts";
 import { Limiter, type LimiterOptions, type PermitRequest } from "#limiter/limiter.ts";
 import { Keys } from "#redis/keys.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { ModelPlatform } from "./model-platform.ts";
 
 const { redis, keys, connect } = openTestRedis();
 const request: PermitRequest = { bucket: "b", urgency: "normal" };
@@ -24,46 +22,6 @@ function openPair(options: Partial<LimiterOptions> = {}): { one: Limiter; other:
 }
 
 describe("two processes on one bucket", () => {
-  it("two processes on one bucket share its quota to the last call without a 429", async () => {
-    const periodMs = 2_000;
-    const { one, other } = openPair({ periodMs });
-    const platform = new ModelPlatform({
-      periodMs,
-      windowBeginsMs: performance.now() - 700,
-      limit: 15,
-      rounding: "up",
-      windows: "periodic",
-      driftPpm: 0,
-    });
-    let left = 40;
-    let inFlight = 0;
-    const made = new Map([
-      [one, 0],
-      [other, 0],
-    ]);
-    const work = async (limiter: Limiter): Promise<void> => {
-      while (left > 0) {
-        const permit = await limiter.acquire({ ...request, backlog: () => left + inFlight });
-        if (left <= 0) return permit.giveBack();
-        left -= 1;
-        inFlight += 1;
-        permit.sending();
-        await systemClock.sleep(5);
-        const { isThrottled, reading: said } = platform.receive(performance.now(), "normal");
-        await systemClock.sleep(5);
-        inFlight -= 1;
-        made.set(limiter, (made.get(limiter) ?? 0) + 1);
-        permit.answered({ reading: said, throttled: isThrottled });
-      }
-    };
-    await Promise.all([one, other].flatMap((limiter) => Array.from({ length: 4 }, () => work(limiter))));
-    expect(platform.windows.map(({ refused }) => refused.normal).every((refused) => refused === 0)).toBe(true);
-    expect(platform.windows.map(({ counted }) => counted.normal).reduce((a, b) => a + b)).toBe(40);
-    expect(Math.min(...made.values())).toBeGreaterThan(0);
-    await until("all permits are reported", async () => (await one.state("b")).inFlight === 0);
-    expect(await one.buckets()).toMatchObject([{ bucket: "b", limit: 15, calls: 40, throttled: 0 }]);
-  });
-
   it("profiles of one owner are shown its bucket in every process, whatever they are called", async () => {
     const { one, other, keys: own } = openPair();
     const owner = `${"x".repeat(40)}~0123456789abcdef@api.example:8443`;
@@ -152,21 +110,6 @@ describe("callers of the limiter", () => {
     await expect(one.acquire(request)).rejects.toMatchObject({ code: "PLATFORM_RATE_LIMITED" });
   });
 
-  it("a caller can use the reserve only when it is urgent", async () => {
-    const { one, other } = openPair({ reserve: 0.5 });
-    const refreshMs = performance.now() + 30_000;
-    const now = (remaining: number) => {
-      const seconds = Math.ceil((refreshMs - performance.now()) / 1_000);
-      return { reading: reading(remaining, 4, seconds), throttled: false };
-    };
-    (await one.acquire(request)).answered(now(3));
-    (await one.acquire(request)).answered(now(2));
-    await until("the answer is known", async () => (await one.state("b")).left === 2);
-    await expect(other.acquire(request)).rejects.toMatchObject({ code: "PLATFORM_RATE_LIMITED" });
-    (await other.acquire({ ...request, urgency: "priority" })).answered(now(1));
-    expect(await one.state("b")).toMatchObject({ limit: 4, reserved: 2 });
-  });
-
   it("a thousand live callers at once share what is left, the others hear when to ask again, and no permit is lost", async () => {
     const { one, other } = openPair();
     const limit = 100;
@@ -206,21 +149,6 @@ describe("callers of the limiter", () => {
     expect(refusal).toMatchObject({ code: "PLATFORM_RATE_LIMITED", bucket: undefined });
     expect((refusal as { retryAfterMs: number }).retryAfterMs).toBeGreaterThan(8_000);
     (await other.acquire(request)).giveBack();
-  });
-
-  it("a rate limit is shared with callers in other processes", async () => {
-    const { one, other } = openPair();
-    const pace = { id: "r-2", callsPerMinute: 600 };
-    (await one.acquire(request)).answered(answered(990, 1_000));
-    const startMs = performance.now();
-    await Promise.all(
-      [one, other, one, other, one].map(async (limiter) => {
-        const permit = await limiter.acquire({ ...request, pace });
-        permit.answered(answered(990, 1_000));
-      }),
-    );
-    // A late caller may catch up 50 ms.
-    expect(performance.now() - startMs).toBeGreaterThan(4 * 100 - 60);
   });
 });
 

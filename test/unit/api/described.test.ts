@@ -15,7 +15,7 @@ import { seeds } from "../../support/long.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { anyId, hostileIds } from "./hostile-ids.ts";
 
-const ids = seeds(1_000, 10_000);
+const ids = seeds(300, 10_000);
 const soracom = loadDeployment("soracom", []);
 
 function of(id: DeploymentOperationId) {

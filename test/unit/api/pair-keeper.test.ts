@@ -45,46 +45,6 @@ const refused = new PlatformError("PLATFORM_UNAUTHORIZED", "refused", { operatio
 const away = new PlatformError("PLATFORM_UNAVAILABLE", "away", { operation: "auth" });
 
 describe("the pair keeper", () => {
-  it("the pair keeper keeps the old pair when an early renewal fails and waits before a retry", async () => {
-    const { keeper, clock, asked, events, obtained } = keeperFor();
-    const first = await obtained();
-    clock.pass(hourMs - 120_000);
-    keeper.ready();
-    asked[1]?.fail(refused);
-    await until(() => events.at(-1)?.type === "renewal-failed");
-    for (let i = 0; i < 100; i += 1) expect(await keeper.obtain()).toBe(first);
-    expect(asked.length).toBe(2);
-    clock.pass(30_001);
-    expect(keeper.ready()).toBe(first);
-    expect(asked.length).toBe(3);
-  });
-
-  it("the pair keeper makes calls wait once the old pair has expired", async () => {
-    const { keeper, clock, asked, events, obtained } = keeperFor();
-    const first = await obtained();
-    clock.pass(hourMs);
-    expect(keeper.ready()).toBeUndefined();
-    const next = keeper.obtain();
-    await until(() => asked.length === 2);
-    asked[1]?.give();
-    expect(await next).not.toBe(first);
-    expect(events.at(-1)).toMatchObject({ type: "renewed", reason: "expired" });
-  });
-
-  it("the pair keeper remembers refused credentials for a while instead of retrying for each call", async () => {
-    const { keeper, clock, asked } = keeperFor();
-    const first = keeper.obtain();
-    asked[0]?.fail(refused);
-    await expect(first).rejects.toBe(refused);
-    for (let i = 0; i < 50; i += 1) await expect(keeper.obtain()).rejects.toBe(refused);
-    expect(asked.length).toBe(1);
-    clock.pass(30_000);
-    const later = keeper.obtain();
-    asked[1]?.give();
-    await expect(later).resolves.toBeDefined();
-    expect(asked.length).toBe(2);
-  });
-
   it("the pair keeper retries soon after an outage and at once with new credentials", async () => {
     const { keeper, clock, asked } = keeperFor();
     const first = keeper.obtain();
@@ -187,16 +147,6 @@ describe("requested renewals", () => {
     expect(one).not.toBe(await first);
     expect(keeper.ready()).toBe(one);
     expect(ways()).toEqual(["auth", "auth"]);
-  });
-
-  it("a requested renewal can be cancelled", async () => {
-    const { keeper, asked } = keeperFor({ hasTokens: true });
-    const stop = new AbortController();
-    const fresh = keeper.renewNow(stop.signal);
-    stop.abort(new Error("enough"));
-    await expect(fresh).rejects.toThrow("enough");
-    await expect(keeper.renewNow(stop.signal)).rejects.toThrow("enough");
-    asked[0]?.give();
   });
 });
 

@@ -102,43 +102,19 @@ describe("HTTP exchanges", () => {
     );
   });
 
-  it("an exchange to a closed port was never sent and cannot have applied", async () => {
-    const transport = new Transport({ connections: 1, clock: systemClock });
-    const address = parseAddress("http://127.0.0.1:1", "SIMFLEET_ENDPOINT_GLOBAL");
-    const error = await refusalOf(
-      transport.exchange({ operation: "op", address, method: "GET", path: "/", headers: [] }),
-    );
-    expect(error).toMatchObject({
-      code: "PLATFORM_UNAVAILABLE",
-      mayHaveApplied: false,
-      operation: "op",
-    });
-    expect(error.message).toMatch(/127\.0\.0\.1:1 refused the connection.*SIMFLEET_ENDPOINT_GLOBAL/);
-    await transport.close();
-  });
-
-  it("an exchange with an unknown host fails with the host and the setting", async () => {
-    const transport = new Transport({ connections: 1, clock: systemClock });
-    const address = parseAddress("https://no-such-host.invalid", "SIMFLEET_ENDPOINT_JAPAN");
-    const error = await refusalOf(
-      transport.exchange({ operation: "op", address, method: "GET", path: "/", headers: [] }),
-    );
-    expect(error).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: false });
-    expect(error.message).toMatch(/no-such-host\.invalid.*SIMFLEET_ENDPOINT_JAPAN/);
-    await transport.close();
-  });
-
-  it("an exchange with a TLS failure was never sent", async () => {
+  it.each([
+    ["to a closed port", "http://127.0.0.1:1", /127\.0\.0\.1:1 refused the connection.*SIMFLEET_ENDPOINT_GLOBAL/],
+    ["with an unknown host", "https://no-such-host.invalid", /no-such-host\.invalid.*SIMFLEET_ENDPOINT_GLOBAL/],
+    ["with a TLS failure", undefined, /TLS with .* failed|no connection/],
+  ])("an exchange %s was never sent and cannot have applied", async (_, url, message) => {
     await withPlatform(
       (_request, response) => answer(response, 200, {}),
       async (transport, exchange) => {
-        const address = {
-          ...exchange.address,
-          origin: exchange.address.origin.replace("http:", "https:"),
-        };
+        const { origin } = exchange.address;
+        const address = parseAddress(url ?? origin.replace("http:", "https:"), "SIMFLEET_ENDPOINT_GLOBAL");
         const error = await refusalOf(transport.exchange({ ...exchange, address }));
-        expect(error).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: false });
-        expect(error.message).toMatch(/TLS with .* failed|no connection/);
+        expect(error).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: false, operation: "op" });
+        expect(error.message).toMatch(message);
       },
     );
   });

@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseAuthKeyText } from "#config/sections/profiles.ts";
 import { loadConfig } from "#config/load.ts";
@@ -103,17 +102,6 @@ describe("AuthKey files in JSON", () => {
 });
 
 describe("credentials read again", () => {
-  it("reading credentials again returns the current content of the files in new Secrets", () => {
-    const path = fileOf("secret-old");
-    const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: path } });
-    const { secrets } = profiles.default ?? {};
-    expect(secrets?.files).toEqual([path]);
-    writeFileSync(path, "secret-new");
-    const [form] = secrets?.read() ?? [];
-    expect(form).toMatchObject({ kind: "auth-key", authKeyId: "keyId-1" });
-    expect(form?.kind === "auth-key" && form.authKey.reveal()).toBe("secret-new");
-  });
-
   it("credentials of a profile are read again without variables meant for another profile", () => {
     const path = fileOf('{"authKeyId":"keyId-p","authKey":"secret-p"}');
     const yaml = `profiles: { default: {}, plant: { credentials: { authKeyFile: ${path} } } }`;

@@ -41,7 +41,7 @@ function watchedWith(env: Environment) {
 
 // Shows S3.
 describe("a watched secret file", () => {
-  it("a secret file is reloaded when it is overwritten", () => {
+  it("a secret file is reloaded when it is overwritten, or another is renamed over it", () => {
     const path = join(newFolder(), "auth-key");
     put(path, textOf("a"));
     const { ids, all } = watched(path);
@@ -55,18 +55,10 @@ describe("a watched secret file", () => {
     const [form] = all.forms();
     if (form !== undefined) all.proven(form);
     expect(ids()).toEqual(["keyId-b"]);
-  });
-
-  it("a secret file is reloaded when another is renamed over it", () => {
-    const path = join(newFolder(), "auth-key");
-    put(path, textOf("a"));
-    const { all, ids } = watched(path);
-    for (const name of ["b", "c", "d"]) {
-      put(`${path}.new`, textOf(name));
-      renameSync(`${path}.new`, path);
-      all.poll();
-      expect(ids()[0]).toBe(`keyId-${name}`);
-    }
+    put(`${path}.new`, textOf("c"));
+    renameSync(`${path}.new`, path);
+    all.poll();
+    expect(ids()[0]).toBe("keyId-c");
   });
 
   it("a secret file is reloaded when the link of a mounted secret is switched", () => {
@@ -89,20 +81,6 @@ describe("a watched secret file", () => {
       all.poll();
       expect(ids()[0]).toBe(`keyId-${name}`);
     }
-  });
-
-  it("a secret file is reloaded when a folder in its path is switched", () => {
-    const folder = newFolder();
-    for (const name of ["a", "b"]) {
-      mkdirSync(join(folder, name));
-      put(join(folder, name, "auth-key"), textOf(name));
-    }
-    symlinkSync("a", join(folder, "current"));
-    const { all, ids } = watched(join(folder, "current", "auth-key"));
-    symlinkSync("b", join(folder, "next"));
-    renameSync(join(folder, "next"), join(folder, "current"));
-    all.poll();
-    expect(ids()[0]).toBe("keyId-b");
   });
 
   it("a secret file is looked at every second, and never after the watch stopped", () => {

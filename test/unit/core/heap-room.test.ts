@@ -21,12 +21,12 @@ async function roomWith(begin: "keepHeapSmall" | "undefined"): Promise<Room> {
     const before = size();
     let kept = [];
     let after = Number.POSITIVE_INFINITY;
-    for (let n = 0; n < 2_000; n += 1) {
+    for (let n = 0; n < 1_000; n += 1) {
       for (let i = 0; i < 2_000; i += 1) kept.push({ n, i, text: [n, i] });
       if (kept.length > 200_000) kept = [];
       await new Promise((resolve) => setImmediate(resolve));
       // While it is cleared, what is moved counts as well.
-      if (n >= 1_800) after = Math.min(after, size());
+      if (n >= 900) after = Math.min(after, size());
     }
     console.log(JSON.stringify({ before, after }));
   `;

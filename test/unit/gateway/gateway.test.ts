@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import type { GatewayOptions } from "#gateway/gateway.ts";
@@ -187,24 +186,6 @@ describe("a freeze", () => {
 });
 
 describe("waiting for the quota", () => {
-  it("a call that waits too long is answered with 503 and the time until the refresh", async () => {
-    const spent = (): never => {
-      throw new PlatformError("PLATFORM_RATE_LIMITED", "spent", { operation: "x", bucket: "b", retryAfterMs: 20_000 });
-    };
-    const permits = new OpenPermits();
-    const acquire = permits.acquire.bind(permits);
-    permits.acquire = async (request) => (request.bucket.startsWith("ip.") ? acquire(request) : spent());
-    await using platform = await fine();
-    await using gateway = await openGateway(platform.url, { permits, maxWaitMs: 200 });
-    const answered = await call(gateway.url, "/v1/files/1");
-    expect([answered.status, JSON.parse(answered.text)]).toEqual([
-      503,
-      expect.objectContaining({ code: "PLATFORM_RATE_LIMITED" }),
-    ]);
-    expect(Number(answered.headers["retry-after"])).toBe(20);
-    expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toEqual([]);
-  });
-
   it("a caller that disconnects while it waits leaves the queue", async () => {
     const permits = new OpenPermits();
     const acquire = permits.acquire.bind(permits);
@@ -224,17 +205,6 @@ describe("waiting for the quota", () => {
     begun.destroy();
     await until("the call is gone", () => gateway.log.some((line) => line.includes('"status":"gone"')));
     expect(waiting?.aborted).toBe(true);
-  });
-
-  it("a call of high priority asks for a permit with priority", async () => {
-    await using platform = await fine();
-    await using gateway = await openGateway(platform.url);
-    await call(gateway.url, "/v1/files/1", { headers: { "x-simfleet-priority": "high" } });
-    await call(gateway.url, "/v1/files/1", { headers: { "x-simfleet-priority": "low" } });
-    const urgencies = gateway.permits.requests
-      .filter(({ bucket }) => bucket === "default.File")
-      .map((one) => one.urgency);
-    expect(urgencies).toEqual(["priority", "normal"]);
   });
 });
 

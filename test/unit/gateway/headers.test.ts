@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Callers } from "#gateway/gateway.ts";
-import { answerHeaders, isCrossSite, requestHeaders } from "#gateway/headers.ts";
+import { answerHeaders, requestHeaders } from "#gateway/headers.ts";
 
 describe("the headers of a call through the gateway", () => {
   // Shows S6.
@@ -53,16 +53,6 @@ describe("the headers of a call through the gateway", () => {
       "x-name": name,
       link: ["<a>", link],
     });
-  });
-
-  it("a request of a foreign page is cross-site, one of a tool is not", () => {
-    const host = "127.0.0.1:8081";
-    expect(isCrossSite({ host })).toBe(false);
-    expect(isCrossSite({ host, origin: "http://127.0.0.1:8081", "sec-fetch-site": "same-origin" })).toBe(false);
-    expect(isCrossSite({ host, origin: "https://evil.example.com" })).toBe(true);
-    expect(isCrossSite({ host, origin: "null" })).toBe(true);
-    expect(isCrossSite({ host, origin: "http://127.0.0.1:3000" })).toBe(true);
-    expect(isCrossSite({ host, "sec-fetch-site": "cross-site" })).toBe(true);
   });
 });
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { rowProblemCodes } from "#fleet/run.ts";
+import { seeds } from "../../support/long.ts";
 import type { FieldChange } from "#fleet/sim-operation/sim-operation.ts";
 import {
   type Settled,
@@ -61,7 +62,7 @@ describe("packed rows and outcomes", () => {
       fc.asyncProperty(rows, async ([first, stored]) => {
         expect(unpackRows(await packRows(stored), first)).toEqual(stored);
       }),
-      { seed: 4_711, numRuns: 300 },
+      { seed: 4_711, numRuns: seeds(60, 300) },
     );
   });
 
@@ -73,7 +74,7 @@ describe("packed rows and outcomes", () => {
         expect(unpackOutcomes(await packOutcomes(records))).toEqual(outcomes);
         for (const outcome of outcomes.values()) expect(decodeSettled(encodeSettled(outcome))).toEqual(outcome);
       }),
-      { seed: 4_711, numRuns: 300 },
+      { seed: 4_711, numRuns: seeds(60, 300) },
     );
   });
 });

@@ -102,7 +102,7 @@ interface MoveEvent {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-const outages = seeds(2_000, 100_000);
+const outages = seeds(1_000, 100_000);
 
 it("no task starts later than its window in simulated outages, and none that can start in time is skipped", async () => {
   const random = seededRandom(1);
