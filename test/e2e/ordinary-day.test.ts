@@ -90,14 +90,7 @@ async function configured(options: Partial<SandboxOptions> = {}, id?: number): P
 }
 
 describe("where simfleet has no data", () => {
-  const commands = [
-    "freeze on --yes --reason 'incident 12'",
-    "runs list",
-    "sims count",
-    "schedules pause nightly-sync",
-  ];
-
-  test.runIf(isRoot).each(commands)(
+  test.runIf(isRoot).each(["freeze on --yes --reason 'incident 12'", "runs list"])(
     `simfleet %s says so to another user, and makes none${unlessRoot}`,
     async (command) => {
       const person = await Person.withHome(user);

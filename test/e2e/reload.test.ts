@@ -43,9 +43,16 @@ const events = async (harness: CliHarness): Promise<string> =>
   (await harness.run(["events", "tail", "--type", "configuration.*", "--json"], { SIMFLEET_CONFIG: "" })).stdout;
 
 describe.concurrent("the configuration of a running worker", () => {
-  test("changed tasks are taken without a restart, and check, /healthz and an event name them", async () => {
+  test("changed tasks are taken without a restart, and check, /healthz and events name them or say why not", async () => {
     const { harness, worker } = await withWorker();
     await using _ = harness;
+    await harness.write("simfleet.yaml", often.replace("sync", "nothing"));
+    await until("it is rejected", async () => (await events(harness)).includes("configuration.rejected"));
+    expect(await events(harness)).toMatch(/schedules\.often\.job/);
+    await harness.write("simfleet.yaml", nightly);
+    await until("it is read again", () => worker.stderr.includes("its tasks are the same"));
+    expect((await fetch(`${starts(worker)[0]?.http}/healthz`)).status).toBe(200);
+    expect(starts(worker)).toHaveLength(1);
     await harness.write("simfleet.yaml", often);
     const { http, configuration } = await reloaded(worker);
     await until("the new schedule acts", async () => (await lastOf(harness, "often")) === "done");
@@ -54,19 +61,6 @@ describe.concurrent("the configuration of a running worker", () => {
     expect(await events(harness)).toContain(`"hash":"${configuration}"`);
     worker.kill("SIGTERM");
     expect((await worker.ended).code).toBe(0);
-  });
-
-  test("a file that is not valid changes nothing, and an event says why", async () => {
-    const { harness, worker } = await withWorker();
-    await using _ = harness;
-    const [first] = starts(worker);
-    await harness.write("simfleet.yaml", often.replace("sync", "nothing"));
-    await until("it is rejected", async () => (await events(harness)).includes("configuration.rejected"));
-    expect(await events(harness)).toMatch(/schedules\.often\.job/);
-    await harness.write("simfleet.yaml", nightly);
-    await until("it is read again", () => worker.stderr.includes("its tasks are the same"));
-    expect((await fetch(`${first?.http}/healthz`)).status).toBe(200);
-    expect(starts(worker)).toHaveLength(1);
   });
 
   test("a change that comes while the worker restarts its work is taken next", async () => {

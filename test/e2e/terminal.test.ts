@@ -45,16 +45,6 @@ describe.concurrent("commands on a terminal", () => {
     expect(harness.changes).toBe(5);
   });
 
-  test("init asks for what its options leave open", async () => {
-    await using harness = await CliHarness.open();
-    const given = "--deployment svc --auth-key-id keyId-1 --auth-key-file key --data-dir data --config new.yaml";
-    const { code, stdout } = await onTerminal(harness, `simfleet init ${given}`, "https://api.example.com\n").ended;
-    expect(stdout).toContain("Base address, without /v1: ");
-    expect(stdout).toMatch(/Wrote new\.yaml\.\r\n\r\nNext:\r\n/);
-    expect(code).toBe(0);
-    expect(await harness.read("new.yaml")).toContain("\n  global: https://api.example.com\n");
-  });
-
   test("the commands of the README work to the letter and in their order, from init to the second operation", async () => {
     const settings = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
     await using harness = await CliHarness.open({ sims: 5, operations: "all", brand: "Soracom", env: settings });

