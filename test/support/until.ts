@@ -18,6 +18,6 @@ export async function until(
     if (await found) return;
     const nowMs = performance.now();
     if (nowMs > endMs) throw new Error(`Waited ${deadlineMs} ms in vain until ${what}`);
-    await sleep(typeof found === "boolean" ? 5 : Math.max(25, 4 * (nowMs - beganMs)));
+    await sleep(typeof found === "boolean" ? 5 : Math.max(50, 6 * (nowMs - beganMs)));
   }
 }

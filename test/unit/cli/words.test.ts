@@ -8,7 +8,7 @@ import { buildProgram, runProgram } from "#cli/program.ts";
 import { type Ended, processIo } from "../../support/process-io.ts";
 
 const dataDir = await mkdtemp(join(tmpdir(), "simfleet-words-"));
-afterAll(() => rm(dataDir, { recursive: true }));
+afterAll(() => rm(dataDir, { recursive: true, maxRetries: 20, retryDelay: 50 }));
 
 async function run(line: string): Promise<Ended> {
   const { io, ended } = processIo({ SIMFLEET_DATA_DIR: dataDir });
