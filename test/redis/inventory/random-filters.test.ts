@@ -39,7 +39,7 @@ const ofRecord = {
 const fields = Object.keys(ofRecord);
 const records = fc.sample(fc.record(ofRecord, { requiredKeys: [] }), { numRuns: sims, seed: 1 });
 const fleet = records.map((record, n): Sim => {
-  const members = Object.entries(record).flatMap(([name, value = {}]): (readonly [string, unknown])[] => {
+  const members = Object.entries(record).flatMap(([name, value]): (readonly [string, unknown])[] => {
     if (typeof value !== "object" || Array.isArray(value)) return [[name, value]];
     const inner = Object.entries(value).map(([member, of]) => [`${name}.${member}`, of as unknown] as const);
     return inner.length === 0 ? [] : [[name, "{}"], ...inner];
