@@ -6,7 +6,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Redis } from "ioredis";
-import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { attachRedis } from "#redis/embedded/embedded.ts";
 import { simulationProgram } from "./program.ts";
 
 export interface Engine {
@@ -83,7 +83,7 @@ function openLuaJit(): Engine {
 export async function openRedisLua(): Promise<Engine> {
   const dataDir = mkdtempSync(join(tmpdir(), "limiter-simulation-"));
   const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
-  const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+  const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
   const redis = new Redis({ path: embedded.socketPath });
   const script = `${program}${callOf("ARGV")}\nreturn said`;
   const run = async (...words: string[]): Promise<string> => String(await redis.eval(script, 0, ...words)).trim();
