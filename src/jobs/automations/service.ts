@@ -140,7 +140,7 @@ export class AutomationService {
   }
 }
 
-/** What a dry run shows of one event; `done`: the automation has acted on it. */
+/** The decision on one event; `done`: the automation has acted on it. */
 export interface DecisionReport {
   readonly event: string;
   readonly at: string;

@@ -177,6 +177,42 @@ describe("the bucket script", () => {
     expect(raised).toMatchObject({ limit: 300, left: 197, granted: 1 });
   });
 
+  it("the bucket does not hold back the last call of a window because a response is reported before it is handled", async () => {
+    const { one } = Talk.open();
+    const lone = await one.ask(0, 1);
+    one.backlog = 12;
+    let grant = await one.ask(0.1, 1, [heard(lone, 0.1, { limit: 10, remaining: 2, seconds: 50 })]);
+    let atS = 0.1;
+    while (grant.granted === 0) grant = await one.ask((atS += grant.waitMs / 1_000), 1);
+    // One call is left in this window and ten follow. The process still counts the call that was just answered.
+    atS += 0.2;
+    let next = await one.ask(atS, 1, [heard(grant, atS, { limit: 10, remaining: 1, seconds: 49 })]);
+    expect(next).toMatchObject({ granted: 0, left: 1 });
+    expect(next.waitMs).toBeLessThanOrEqual(50);
+    one.backlog = 11;
+    while (next.granted === 0 && atS < 5) next = await one.ask((atS += next.waitMs / 1_000), 1);
+    expect(next).toMatchObject({ granted: 1, window: grant.window });
+  });
+
+  it("the bucket does not spread the calls of a last window because a response is reported before it is handled", async () => {
+    const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
+    const one = new Talk(
+      new SimulatedBucket(redis, own, { periodMs: 60_000, reserve: "auto", leaseMs: 45_000 }),
+      "one",
+    );
+    const lone = await one.ask(0, 1);
+    one.backlog = 100; // The process still counts the call that was just answered.
+    const first = await one.ask(0.1, 99, [heard(lone, 0.1, { limit: 100, remaining: 99, seconds: 50 })]);
+    const left = 99 - first.granted;
+    one.backlog = left + 1;
+    const answers = first.ids.map((_, i) => heard(first, 0.2, { limit: 100, remaining: 98 - i, seconds: 50 }, i));
+    const held = await one.ask(0.2, left, answers);
+    expect(held).toMatchObject({ granted: 0, left });
+    expect(held.waitMs).toBeLessThanOrEqual(50);
+    one.backlog = left;
+    expect((await one.ask(0.25, left)).granted).toBe(left);
+  });
+
   it("the bucket does not exceed the limit with probes if no response arrives", async () => {
     const { one } = Talk.open();
     const lone = await one.ask(0, 1);

@@ -63,28 +63,21 @@ describe("the Redis address", () => {
 
   it.each([
     "host:6379",
-    "redis:host",
     "http://u:hunter2@host",
     "redis+unix://u:hunter2@a:1",
     "redis://",
-    "redis://:hunter2@",
     "redis://u:hunter2@host:99999",
     "redis://:hunter2/x@host",
     "redis://:hunter2#x@host",
     "redis://:hunter2%@host",
     "redis://host/hunter2",
-    "redis://host/1/2",
-    "redis://host/-1",
     "redis://host?password=hunter2",
     "redis://host#hunter2",
     "redis://:hunter2@w@host",
     "redis://a:1,hunter2:2",
     "redis+sentinel://:hunter2@a:1",
     "redis+sentinel://a:1/hunter2%20",
-    "redis+sentinel://a:1/name/hunter2",
-    "redis+sentinel://a:1,/hunter2",
     "redis+cluster://a:1/2",
-    "redis+cluster://a:1,b:x",
   ])("the Redis address %s is refused with an example, without being quoted", (address) => {
     const example = /^redis(?:\+sentinel|\+cluster)?/.exec(address.replace("+unix", ""))?.[0] ?? "redis";
     const problems = problemsOf({ SIMFLEET_REDIS_URL: address }).join("\n");

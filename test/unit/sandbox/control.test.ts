@@ -26,15 +26,6 @@ describe("the sandbox's control interface", () => {
     });
   });
 
-  test("the control interface shows one SIM", async () => {
-    const { sandbox, update, send } = await openSandbox();
-    await update(0, "s1.slow");
-    const simId = sandbox.state.sims.simIdAt(0);
-    const { json } = await send("GET", `/_sandbox/sims/${simId}`);
-    expect(json).toMatchObject({ acceptedChanges: 1, record: { simId, speedClass: "s1.slow" } });
-    expect((await send("GET", "/_sandbox/sims/none")).status).toBe(404);
-  });
-
   test("a fault of the sandbox itself ends one connection and not the process", async () => {
     const { sandbox, send } = await openSandbox();
     const { countCall } = sandbox.state;
@@ -62,13 +53,6 @@ describe("the sandbox's control interface", () => {
     await send("POST", "/_sandbox/competitor", { body: { group: "Sim", callsPerSecond: 2 } });
     clock.pass(1_000);
     expect(sandbox.throttle.accept("Sim", "")).toMatchObject({ limit: 7, remaining: 4 });
-  });
-
-  test("the control interface expires pairs", async () => {
-    const { call, send } = await openSandbox();
-    expect((await call("GET", "/v1/sims")).status).toBe(200);
-    expect((await send("POST", "/_sandbox/expire-pairs")).json.livePairs).toBe(0);
-    expect((await call("GET", "/v1/sims")).status).toBe(401);
   });
 
   test("the control interface resets the sandbox to its initial state", async () => {
@@ -155,19 +139,6 @@ describe("sandbox options", () => {
       const places = new Set((thrown as ConfigError).problems.map(({ where }) => where.replace(/\..*/, "")));
       expect([...places].sort()).toEqual(Object.keys(nonsense).sort());
     }
-  });
-
-  test("setting one limit leaves the other limits at their defaults", () => {
-    expect(resolveOptions({ limits: { Sim: 7 } }).limits).toEqual({
-      Sim: 7,
-      Subscriber: 60,
-      Credential: 60,
-      Operator: 60,
-      Group: 60,
-      Stats: 60,
-      Files: 60,
-      Auth: 60,
-    });
   });
 
   test("the sandbox reports a port that is already in use", async () => {

@@ -1,0 +1,74 @@
+/** The expected end of runs that share a quota, next to what happens. */
+import { expect, test } from "vitest";
+import { runs } from "#jobs/runs/feature.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
+import { isLong } from "../support/long.ts";
+import { until } from "../support/until.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+
+const periodSeconds = 6;
+/** Where windows are so short, the work around a reset is as long as a tenth of a run. */
+const halfWindowMs = 3_000;
+const mix = [
+  { rows: 100 },
+  { rows: 90 },
+  { rows: 80, profile: "user" },
+  { rows: 20, rate: 120 },
+  { rows: 30 },
+] as const satisfies readonly { rows: number; rate?: number; profile?: string }[];
+
+test.runIf(isLong)(
+  "the expected ends of five runs that share a quota are within a tenth, or half of a short window, of what happens",
+  { retry: 2, timeout: 180_000 },
+  async () => {
+    const sims = mix.reduce((sum, { rows }) => sum + rows, 0);
+    await using harness = await ControlHarness.open({
+      sandbox: {
+        sims,
+        periodSeconds,
+        limits: { Sim: 60 },
+        userAuthKeyId: "keyId-user",
+        userAuthKey: "secret-user",
+      },
+      env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
+      prepare: () =>
+        Promise.resolve(`profiles:
+  default: { coverage: g, credentials: { authKeyId: keyId-sandbox, authKey: secret-sandbox } }
+  user: { coverage: g, credentials: { authKeyId: keyId-user, authKey: secret-user } }
+`),
+    });
+    await harness.app.work(["default", "user"], [runs]);
+    const [header = "", ...rows] = harness.csv(sims).trim().split("\n");
+    const ids: string[] = [];
+    for (const { rows: count, ...options } of mix) {
+      const body = [header, ...rows.splice(0, count), ""].join("\n");
+      const query = Object.entries(options).map(([name, value]) => `${name}=${value}`);
+      const headers = { "content-type": "text/csv" };
+      const begun = await harness.ask(`/v1/runs?${query.join("&")}`, { as: "operator", method: "POST", body, headers });
+      ids.push(((await begun.json()) as RunReport).runId);
+    }
+    const all = (): Promise<RunReport[]> => Promise.all(ids.map((id) => harness.runs.show(id)));
+    const seen: { readonly run: number; readonly atMs: number; readonly seconds: number }[] = [];
+    const look = async (): Promise<void> => {
+      for (const [run, { etaSeconds }] of (await all()).entries()) {
+        if (etaSeconds !== null) seen.push({ run, atMs: Date.now(), seconds: etaSeconds });
+      }
+    };
+    const isPast = (part: number) => async (): Promise<boolean> =>
+      (await all()).reduce((sum, { counts }) => sum + counts.total - counts.pending, 0) > part * sims;
+    await until("the quota is known", isPast(0.05));
+    await until("each run has heard of the others", async () =>
+      (await all()).slice(1).every(({ ahead }) => (ahead?.runs.length ?? 0) > 1),
+    );
+    await look();
+    await until("half of the rows are done", isPast(0.5));
+    await look();
+    await until("all is done", async () => (await all()).every(({ state }) => state === "completed"));
+    const ends = (await all()).map(({ finishedAt }) => Date.parse(finishedAt ?? ""));
+    const wrong = seen
+      .map(({ run, atMs, seconds }) => ({ run, expectedMs: seconds * 1_000, tookMs: (ends[run] ?? 0) - atMs }))
+      .filter(({ expectedMs, tookMs }) => Math.abs(expectedMs - tookMs) > Math.max(tookMs / 10, halfWindowMs));
+    expect(seen.length).toBeGreaterThan(7);
+    expect(wrong).toEqual([]);
+  },
+);
