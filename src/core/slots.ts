@@ -13,8 +13,8 @@ export class Slots {
   #free: number;
   /** By operation, first come, first served; the first operation in the map is served next. */
   readonly #lines = new Map<string, Waiter[]>();
-  /** Signals with a listener: one for all calls of a segment, since one for each call takes time. */
-  readonly #watched = new WeakSet<AbortSignal>();
+  /** Signals of waiters, with their number: one listener for all calls of a segment, since one for each call takes time. */
+  readonly #watched = new Map<AbortSignal, { waiters: number; readonly onAbort: () => void }>();
 
   constructor(count: number) {
     this.#free = count;
@@ -33,10 +33,7 @@ export class Slots {
     }
     const line = this.#lines.get(operation) ?? [];
     this.#lines.set(operation, line);
-    if (signal !== undefined && !this.#watched.has(signal)) {
-      this.#watched.add(signal);
-      signal.addEventListener("abort", () => this.#drop(signal), { once: true });
-    }
+    if (signal !== undefined) this.#noteWaiter(signal);
     return new Promise((resolve, reject) => line.push({ resolve, reject, signal }));
   }
 
@@ -46,12 +43,35 @@ export class Slots {
       this.#lines.delete(operation);
       if (next === undefined) continue; // all its waiters have left
       if (line.length > 0) this.#lines.set(operation, line);
+      if (next.signal !== undefined) this.#noteServed(next.signal);
       return next.resolve();
     }
     this.#free += 1;
   }
 
+  #noteWaiter(signal: AbortSignal): void {
+    const watched = this.#watched.get(signal);
+    if (watched !== undefined) {
+      watched.waiters += 1;
+      return;
+    }
+    const onAbort = (): void => this.#drop(signal);
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#watched.set(signal, { waiters: 1, onAbort });
+  }
+
+  /** A signal keeps a listener, and is kept for it, no longer than a call waits. */
+  #noteServed(signal: AbortSignal): void {
+    const watched = this.#watched.get(signal);
+    if (watched === undefined) return;
+    watched.waiters -= 1;
+    if (watched.waiters > 0) return;
+    signal.removeEventListener("abort", watched.onAbort);
+    this.#watched.delete(signal);
+  }
+
   #drop(signal: AbortSignal): void {
+    this.#watched.delete(signal);
     for (const [operation, line] of this.#lines) {
       const [dropped = [], left = []] = [true, false].map((is) => line.filter((one) => (one.signal === signal) === is));
       this.#lines.set(operation, left);

@@ -98,6 +98,12 @@ describe("request bodies that a route does not accept", () => {
   });
 });
 
+test("every route that changes something has its words for the audit log", async () => {
+  const endpoints = await harness().app.routes({ process: "worker" });
+  const silent = endpoints.filter(({ route }) => route.method !== "GET" && route.did === undefined);
+  expect(silent.map(({ route }) => `${route.method} ${route.path}`)).toEqual([]);
+});
+
 describe("the API description", () => {
   test("the API description states the role of each route", () => {
     const said = [...operations()].map(([name, { description: about }]) => [

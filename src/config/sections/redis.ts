@@ -197,7 +197,7 @@ export function parseRedisUrl(written: string): RedisUrl | { readonly fault: str
   const [whole, tls, kind = "server", user, pass, hosts = "", rest = ""] = form.exec(written) ?? [];
   const topology = kind.toLowerCase() as RedisUrl["topology"];
   const addresses = (topology === "server" ? [hosts] : hosts.split(",")).map((one) => parseAddress(one, topology));
-  const place = parsePlace(rest, topology);
+  const place = parsePlace(rest.replace(/\/+$/, ""), topology);
   const login = parseLogin([user, pass]);
   if (whole === undefined || addresses.includes(undefined) || place === undefined || login === undefined) {
     const [, meant = "server"] = /^rediss?\+(sentinel|cluster):/i.exec(written) ?? [];

@@ -47,14 +47,6 @@ describe("the sandbox's control interface", () => {
     expect((await update(0)).status).toBe(200);
   });
 
-  test("the control interface sets limits and competitors", async () => {
-    const { sandbox, send, clock } = await openSandbox();
-    await send("POST", "/_sandbox/limits", { body: { group: "Sim", limit: 7, afterMs: 1_000 } });
-    await send("POST", "/_sandbox/competitor", { body: { group: "Sim", callsPerSecond: 2 } });
-    clock.pass(1_000);
-    expect(sandbox.throttle.accept("Sim", "")).toMatchObject({ limit: 7, remaining: 4 });
-  });
-
   test("the control interface resets the sandbox to its initial state", async () => {
     const { sandbox, update, call, send } = await openSandbox();
     const simId = sandbox.state.sims.simIdAt(0);

@@ -105,16 +105,6 @@ describe("fault selection", () => {
     expect(sandbox.faults.ordered).toEqual([]);
   });
 
-  test("a queued fault can wait for a call of a given operation", async () => {
-    const { sandbox, call, update, send } = await openSandbox();
-    const next = { fault: "html-502", operation: "updateSimSpeedClass" };
-    expect((await send("POST", "/_sandbox/faults", { body: { next } })).json.faults.ordered).toBe(1);
-    sandbox.faults.next("empty-500");
-    expect((await call("GET", "/v1/sims")).status).toBe(500);
-    expect((await call("GET", "/v1/sims")).status).toBe(200);
-    expect([(await update(0)).status, (await update(0)).status]).toEqual([502, 200]);
-  });
-
   test("faults skip authentication unless configured to include it", async () => {
     const spared = await openSandbox({ faults: { "html-502": 1 } });
     const struck = await openSandbox({ faults: { "html-502": 1 }, faultsOnAuth: true });

@@ -68,7 +68,7 @@ export function openAll(options: Partial<SandboxOptions> = {}): Promise<OpenSand
 }
 
 /** The headers of a new pair. */
-export async function signIn({ send }: OpenSandbox, body: object = goodAuthKey): Promise<Record<string, string>> {
+async function signIn({ send }: OpenSandbox, body: object = goodAuthKey): Promise<Record<string, string>> {
   const { json } = await send("POST", "/v1/auth", { body });
   return { "X-Svc-API-Key": json.apiKey, "X-Svc-Token": json.token };
 }
