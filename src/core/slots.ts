@@ -73,9 +73,11 @@ export class Slots {
   #drop(signal: AbortSignal): void {
     this.#watched.delete(signal);
     for (const [operation, line] of this.#lines) {
-      const [dropped = [], left = []] = [true, false].map((is) => line.filter((one) => (one.signal === signal) === is));
-      this.#lines.set(operation, left);
-      for (const { reject } of dropped) reject(signal.reason);
+      this.#lines.set(
+        operation,
+        line.filter((one) => one.signal !== signal),
+      );
+      for (const one of line) if (one.signal === signal) one.reject(signal.reason);
     }
   }
 }

@@ -43,7 +43,8 @@ export async function attachRedis(options: EmbeddedOptions) {
   // In the folder, which no other user can enter: so whoever answers there is our server.
   const socketPath = join(folder, "redis.sock");
   if (Buffer.byteLength(socketPath) > maxSocketBytes) {
-    throw unavailable(`The path of the data directory ${dataDir} is too long: set SIMFLEET_DATA_DIR to a shorter one`);
+    const tooLong = `The path ${socketPath} is too long for a socket, which takes at most ${maxSocketBytes} bytes`;
+    throw unavailable(`${tooLong}: set SIMFLEET_DATA_DIR to a shorter folder`);
   }
   const owner = await otherOwner(folder);
   const alive = await holdPipe(dataDir, folder, owner);

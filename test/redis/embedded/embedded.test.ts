@@ -150,7 +150,7 @@ describe("the embedded Redis", () => {
     expect((await stat(join(dataDir, "redis", "redis.sock"))).isSocket()).toBe(true);
     await expect(attach(join(dataDir, "x".repeat(100)))).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
-      message: expect.stringMatching(/is too long: set SIMFLEET_DATA_DIR to a shorter one$/),
+      message: expect.stringMatching(/is too long for a socket, .+: set SIMFLEET_DATA_DIR to a shorter folder$/),
     });
   });
 
