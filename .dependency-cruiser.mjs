@@ -59,7 +59,7 @@ export const modules = {
     reason: "The client knows the platform, not runs or rows.",
   },
   engine: {
-    imports: ["events", "redis", "core"],
+    imports: ["events", "redis", "fleet", "core"],
     reason: "Durable work (records, steps, fault policy, queues, results) knows no feature.",
   },
   sandbox: {

@@ -26,6 +26,7 @@ import { respondsInTime } from "#redis/time.ts";
 import { type RedisFacts, verifyRedis } from "#redis/verify.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { Accounts } from "./accounts.ts";
+import { Freezes } from "#engine/freezes.ts";
 import { AuthKeyUsers } from "#engine/authkey-users.ts";
 import { attachRedis } from "#redis/embedded/embedded.ts";
 
@@ -123,6 +124,7 @@ function build(
     tail,
     limiter,
     guard,
+    freezes: new Freezes({ ...stores, periods: config.freezes }),
     lifecycle,
     accounts,
     /** Processes and the AuthKeys that they use. */

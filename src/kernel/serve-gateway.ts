@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { messageOf } from "#core/errors.ts";
 import { every, secondMs } from "#core/time.ts";
 import { Gateway, type GatewayOptions } from "#gateway/gateway.ts";
-import { freezes } from "#jobs/freezes/feature.ts";
 import { App } from "./app.ts";
 import type { ServeOptions } from "./serve.ts";
 
@@ -72,14 +71,13 @@ export async function openGateway(
   },
 ): Promise<string> {
   const { profile, metrics } = options;
-  const { config, logger, client, clock, lifecycle, limiter, ping } = app.kernel;
-  const store = app.service(freezes);
+  const { config, logger, client, clock, lifecycle, limiter, freezes, ping } = app.kernel;
   const { gateway: settings, deployment, http } = config;
   const gateway = await Gateway.open({
     ...settings,
     port: settings.port ?? defaultPort,
     client: client(profile),
-    freezeOf: () => store.of(profile),
+    freezeOf: () => freezes.of(profile),
     grouping: deployment,
     proxy: config.proxy,
     brand: deployment.brand,

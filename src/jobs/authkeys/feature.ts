@@ -1,6 +1,5 @@
 /** AuthKeys and their rotation. */
 import { messageOf } from "#core/errors.ts";
-import { freezes } from "#jobs/freezes/feature.ts";
 import { feature } from "#cli/feature.ts";
 import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
@@ -11,10 +10,9 @@ export const authKeys = feature({
   audit: "authkeys",
   profileData: ["authkeys"],
   events,
-  needs: { freezes },
-  open: async (kernel, needs) => {
+  open: async (kernel) => {
     const { AuthKeyService, authKeyEndpoints } = await import("./open.ts");
-    const service = new AuthKeyService(kernel, needs.freezes);
+    const service = new AuthKeyService(kernel);
     const { config, profileOf, logger } = kernel;
     return {
       service,

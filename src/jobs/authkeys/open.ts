@@ -11,7 +11,7 @@ import { isUnattended } from "#fleet/task.ts";
 import { openSinks } from "#jobs/credentials/open.ts";
 import { isRotationOver, isToBeDone, newRotationId } from "#jobs/credentials/rotation-machine.ts";
 import { type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
-import { type Freezes, unlessFrozen } from "#jobs/freezes/freezes.ts";
+import { unlessFrozen } from "#engine/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { authKeyAccount, authKeyOperationIds, keyToReplace, workersWith } from "./account.ts";
 import { type KeyOwner, findOwner, requireAuthKeyOptions, requireOwner } from "./config.ts";
@@ -25,15 +25,13 @@ const feature = "Rotating AuthKeys";
 
 export class AuthKeyService {
   readonly #kernel: Kernel;
-  readonly #freezes: Freezes;
   readonly #rotations: AuthKeyRotations;
   /** One rotation at a time, including the grace period of the old AuthKey. */
   readonly #queues: ProfileJobs;
   #sinks: SinkDeps | undefined;
 
-  constructor(kernel: Kernel, freezes: Freezes) {
+  constructor(kernel: Kernel) {
     this.#kernel = kernel;
-    this.#freezes = freezes;
     this.#rotations = authKeyRotations(kernel);
     this.#queues = profileJobs({ queue: "authkeys", job: "rotate-authkey", jobId: "the-authkey" }, kernel);
     kernel.lifecycle.onStop("AuthKey queues", () => this.#queues.close());
@@ -138,7 +136,7 @@ export class AuthKeyService {
       onIncident,
       status: async (name) => (isToBeDone(await this.#rotations.record(name)) ? "waiting" : "none"),
       work: async (name, stop) => {
-        const terms = { clock, freezes: this.#freezes, scope: "job", signal: stop } as const;
+        const terms = { clock, freezes: this.#kernel.freezes, scope: "job", signal: stop } as const;
         const result = await unlessFrozen(profile, terms, (signal) => rotateAuthKey(name, deps, signal));
         if (result.kind === "postponed" && result.refusal !== undefined) {
           onIncident({ message: result.reason, refusal: result.refusal });

@@ -2,7 +2,6 @@
 import { feature } from "#cli/feature.ts";
 import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
-import { freezes } from "#jobs/freezes/feature.ts";
 
 export const credentials = feature({
   name: "credentials",
@@ -10,10 +9,9 @@ export const credentials = feature({
   audit: "credentials",
   profileData: ["rotations"],
   events,
-  needs: { freezes },
-  open: async (kernel, needs) => {
+  open: async (kernel) => {
     const { openRotations, credentialEndpoints } = await import("./open.ts");
-    const rotations = openRotations(kernel, needs.freezes);
+    const rotations = openRotations(kernel);
     const { config, logger } = kernel;
     return {
       service: rotations,

@@ -16,7 +16,7 @@ import { type Freeze, assertUnfrozen } from "#fleet/freeze.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
 import { isSetOf } from "#fleet/rotation.ts";
 import { isUnattended } from "#fleet/task.ts";
-import { type Freezes, unlessFrozen } from "#jobs/freezes/freezes.ts";
+import { unlessFrozen } from "#engine/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { type AccountSets, type RotationAccount, accountSets, feature } from "./account-sets.ts";
 import { CommandRunner } from "./command.ts";
@@ -30,8 +30,8 @@ import { isRotationOver } from "./rotation-machine.ts";
 import type { SinkDeps } from "./sinks.ts";
 import { type RotationContext, statusOf, workOnRotations } from "./work.ts";
 
-export function openRotations(kernel: Kernel, freezes: Freezes) {
-  const { config, clock, guard, lifecycle, client } = kernel;
+export function openRotations(kernel: Kernel) {
+  const { config, clock, guard, lifecycle, client, freezes } = kernel;
   const { rotations, deployment, limits } = config;
   const log = rotationLog(kernel);
   const queues = rotationQueues(kernel);

@@ -1,5 +1,6 @@
 /** Freezes: times without changes. */
 import { feature } from "#cli/feature.ts";
+import { runs } from "#jobs/runs/feature.ts";
 import { events } from "./events.ts";
 
 export const freezes = feature({
@@ -7,12 +8,10 @@ export const freezes = feature({
   data: { freezes: ["freeze"] },
   audit: "freezes",
   events,
-  open: async (kernel) => {
-    const { Freezes, freezeEndpoints } = await import("./freezes.ts");
-    const { config, redisPlace } = kernel;
-    const service = new Freezes({ ...kernel, periods: config.freezes });
-    return { service, routes: () => freezeEndpoints(service, Object.keys(config.profiles), redisPlace) };
-  },
+  needs: { runs },
+  open: (kernel, { runs: { service } }) => ({
+    routes: async () => (await import("./open.ts")).freezeEndpoints(kernel, service),
+  }),
   commands: {
     freeze: {
       group: "automate",

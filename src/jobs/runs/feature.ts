@@ -2,7 +2,6 @@
 import { feature } from "#cli/feature.ts";
 import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
-import { freezes } from "#jobs/freezes/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 
 /** Older ones are most likely over. */
@@ -13,10 +12,10 @@ export const runs = feature({
   data: { runs: ["run", "runs", "draft", "plans"] },
   audit: "runs",
   events,
-  needs: { freezes, inventory },
+  needs: { inventory },
   open: async (kernel, needs) => {
     const { openRuns } = await import("./open.ts");
-    const opened = openRuns(kernel, needs);
+    const opened = openRuns(kernel, needs.inventory);
     const { service } = opened;
     const { clock, profileOf, client, logger, lifecycle } = kernel;
     return {

@@ -2,7 +2,7 @@
 import type { JobResult, Incident, Working } from "#engine/queue/job-result.ts";
 import { Seal } from "#engine/seal.ts";
 import { letNewSpaceGrow } from "#core/heap-room.ts";
-import { type Freezes, unlessFrozen } from "#jobs/freezes/freezes.ts";
+import { unlessFrozen } from "#engine/freezes.ts";
 import type { OpenInventory } from "#jobs/inventory/open.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { redisMemory } from "#redis/memory.ts";
@@ -20,8 +20,8 @@ import { RunWatch } from "./work/run-watch.ts";
 /** Number of segments that one process works on at once; each has several calls in flight. */
 const segmentsAtOnce = 4;
 
-export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Freezes; inventory: OpenInventory }) {
-  const { config, clock, redis, keys, lifecycle, guard, account } = kernel;
+export function openRuns(kernel: Kernel, inventory: OpenInventory) {
+  const { config, clock, redis, keys, lifecycle, guard, account, freezes } = kernel;
   const ledger = new Ledger(kernel);
   const removal = runRemoval(kernel);
   const queues = runQueues({ ...kernel, ledger });
@@ -31,7 +31,6 @@ export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Free
     ...kernel,
     ledger,
     runRemoval: removal,
-    freezes,
     inventory: inventory.store,
     queues,
     sealInputs,
@@ -43,7 +42,6 @@ export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Free
     operations: config.deployment.simOperations,
     memory: () => redisMemory(redis, keys),
   });
-  freezes.holds(service);
 
   const context = {
     ledger,

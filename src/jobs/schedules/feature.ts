@@ -2,7 +2,6 @@
 import { feature } from "#cli/feature.ts";
 import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
-import { freezes } from "#jobs/freezes/feature.ts";
 import { tasks } from "#jobs/tasks/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { secondMs } from "#core/time.ts";
@@ -12,7 +11,7 @@ export const schedules = feature({
   data: { schedules: ["schedule"] },
   audit: "schedules",
   events,
-  needs: { freezes, tasks, runs },
+  needs: { tasks, runs },
   open: async (kernel, needs) => {
     const [{ ScheduleService, scheduleEndpoints }, { scheduleLog }, { pollSchedules, workOnSchedule }] =
       await Promise.all([import("./service.ts"), import("./record.ts"), import("./work.ts")]);
@@ -30,7 +29,7 @@ export const schedules = feature({
       ...kernel,
       log,
       tasks: needs.tasks,
-      freezeOf: (profile: string) => needs.freezes.of(profile),
+      freezeOf: (profile: string) => kernel.freezes.of(profile),
     };
     return {
       service,

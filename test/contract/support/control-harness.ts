@@ -16,7 +16,6 @@ import { createLogger } from "#telemetry/logger.ts";
 import { App } from "#kernel/app.ts";
 import type { AnyFeature } from "#cli/feature.ts";
 import { audit } from "#jobs/audit/feature.ts";
-import { freezes } from "#jobs/freezes/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { features } from "#features.ts";
@@ -91,7 +90,7 @@ async function open({
     env: { ...io, SIMFLEET_CONFIG: file } as Readonly<Record<string, string>>,
     runs: app.service(runs).service,
     sims: app.service(inventory).service,
-    freezes: app.service(freezes),
+    freezes: app.kernel.freezes,
     audit: app.service(audit),
 
     /** Sends a request with a token of this role, or without a token. */

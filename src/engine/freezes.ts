@@ -3,14 +3,12 @@
  * it does not start, and work in progress makes no further call; a call in flight ends with its response. The queue checks
  * every few seconds, so ending a manual freeze takes effect almost at once.
  */
-import { type Endpoint, endpoint } from "#contract/route.ts";
 import type { Keys } from "#redis/keys.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, every, isoTime, secondMs } from "#core/time.ts";
 import { type Freeze, type FreezeTime, type FreezePeriod, freezeAt, freezeTimes } from "#fleet/freeze.ts";
-import { type MoveEvent, type StoreDeps, makeMove } from "#engine/move-record.ts";
-import type { Interruption } from "#engine/queue/job-result.ts";
-import * as routes from "./contract.ts";
+import { type MoveEvent, type StoreDeps, makeMove } from "./move-record.ts";
+import type { Interruption } from "./queue/job-result.ts";
 
 export interface OrderedFreeze {
   readonly by: string;
@@ -22,32 +20,11 @@ export interface OrderedFreeze {
 /** Hash: the manual freeze; absent if there is none. */
 const freezeKey = (keys: Keys): string => keys.of("freeze");
 
-interface Held {
-  /** The number of processes that do such work of a profile. */
-  workersOf(profile: string): Promise<number>;
-  running(): Promise<number>;
-}
-
 export class Freezes {
   readonly #deps: StoreDeps & { readonly clock: Clock; readonly periods: readonly FreezePeriod[] };
-  readonly #held: Held[] = [];
 
   constructor(deps: StoreDeps & { readonly clock: Clock; readonly periods: readonly FreezePeriod[] }) {
     this.#deps = deps;
-  }
-
-  holds(held: Held): void {
-    this.#held.push(held);
-  }
-
-  /** The number of runs that a freeze of all changes holds now. */
-  async runs(): Promise<number> {
-    return (await Promise.all(this.#held.map((held) => held.running()))).reduce((sum, runs) => sum + runs, 0);
-  }
-
-  /** The number of processes that a freeze of the profile reaches. */
-  async workersOf(profile: string): Promise<number> {
-    return Math.max(0, ...(await Promise.all(this.#held.map((held) => held.workersOf(profile)))));
   }
 
   /** The current freeze of a profile; if there are several, the one that ends last. */
@@ -151,59 +128,4 @@ export async function unlessFrozen<V>(
   } finally {
     stopPolling();
   }
-}
-
-// What answers the routes of freezes.
-
-/** Number of times shown for a recurring period. */
-const shownTimes = 3;
-
-/** @param store location of the data, for display */
-export function freezeEndpoints(freezes: Freezes, profiles: readonly string[], store: string): readonly Endpoint[] {
-  const report = (): Promise<routes.FreezeReport> => reportOfFreezes(freezes, profiles, store);
-  return [
-    endpoint(routes.showFreeze, report),
-    endpoint(routes.startFreeze, async ({ body, by }) => {
-      const untilMs = body?.until === undefined ? undefined : Date.parse(body.until);
-      await freezes.order({ by, reason: body?.reason ?? "", untilMs });
-      return report();
-    }),
-    endpoint(routes.endFreeze, async ({ by }) => {
-      await freezes.end(by);
-      return report();
-    }),
-  ];
-}
-
-/** The manual freeze, and what currently freezes each profile. */
-async function reportOfFreezes(
-  freezes: Freezes,
-  profiles: readonly string[],
-  store: string,
-): Promise<routes.FreezeReport> {
-  const workers = await Promise.all(profiles.map(async (name) => [name, await freezes.workersOf(name)] as const));
-  const ordered = await freezes.ordered();
-  const held = await Promise.all(
-    profiles.map(async (name) => {
-      const freeze = await freezes.of(name);
-      return [name, freeze === undefined ? null : { reason: freeze.reason, until: isoTime(freeze.untilMs) }] as const;
-    }),
-  );
-  return {
-    ordered: ordered === undefined ? null : reportOfOrdered(ordered),
-    profiles: Object.fromEntries(held),
-    store,
-    workers: Object.fromEntries(workers),
-    runs: await freezes.runs(),
-    periods: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
-      name,
-      profile: profile ?? null,
-      from: new Date(fromMs).toISOString(),
-      to: new Date(toMs).toISOString(),
-    })),
-  };
-}
-
-function reportOfOrdered({ by, reason, sinceMs, untilMs }: OrderedFreeze): routes.FreezeReport["ordered"] {
-  return { by, reason, since: new Date(sinceMs).toISOString(), until: isoTime(untilMs) };
 }
