@@ -47,7 +47,7 @@ export async function connect<T>(context: Context, options: CommonOptions, use: 
     return withApp(context, config, async (app) => {
       const output = context.output(options);
       await warnOfOtherTasks(output, app);
-      return use(await localCaller(context, app, output));
+      return use(localCaller(context, app, output));
     });
   }
   const { url, token = localToken(url, config.dataDir) } = config.server;
@@ -68,12 +68,15 @@ async function warnOfOtherTasks(output: Output, { kernel }: App): Promise<void> 
   );
 }
 
-export async function localCaller(context: Context, app: App, output: Output): Promise<Caller> {
+export function localCaller(context: Context, app: App, output: Output): Caller {
   const { actor, io } = context;
   const { interrupt } = io;
-  const endpoints = await app.routes({ process: "command" });
   return {
-    client: localClient(endpoints, { by: actor, signal: interrupt, note: (done) => (context.done = done) }),
+    client: localClient((route) => app.endpointOf(route), {
+      by: actor,
+      signal: interrupt,
+      note: (done) => (context.done = done),
+    }),
     profile: app.kernel.config.profile,
     app,
     output,
@@ -92,11 +95,13 @@ export async function localCaller(context: Context, app: App, output: Output): P
 /** Opens the app, calls `use`, and always closes the app again. */
 export async function withApp<T>(context: Context, config: Config, use: (app: App) => Promise<T>): Promise<T> {
   assertStore(context, config);
-  const { features } = context;
+  const { features, command } = context;
   const { env, stderr } = context.io;
   const level = env.SIMFLEET_LOG_LEVEL === undefined ? "silent" : config.logLevel;
   const logger = createLogger({ level, destination: stderr });
-  const app = await App.open(config, { logger, env, features });
+  // Most commands call no other feature than their own and those that it needs; another is opened once it is called.
+  const opens = command?.feature === undefined ? features : [audit, command.feature];
+  const app = await App.open(config, { logger, env, features, opens });
   keepHeapSmall();
   let deadlineMs = 20_000;
   try {

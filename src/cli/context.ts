@@ -64,6 +64,8 @@ export interface GivenCommand {
   /** Whether it changes nothing, and so gets no audit entry when it runs locally; with `--server` the worker writes it. */
   readonly isReading: boolean;
   readonly store: StoreUse;
+  /** The feature that it belongs to; undefined for a command that concerns all. */
+  readonly feature: AnyAppFeature | undefined;
   /** The kind under which the audit log has it. */
   readonly kind: string;
   /** Target for the audit log: the first argument, or the filters. Empty without either; absent: the profile. */

@@ -188,7 +188,7 @@ function given(command: Command, { features }: Deps): GivenCommand {
   const named = command.args[0] ?? where.join(" ");
   const target = named === "" && owner?.ofProfile?.includes(name) === true ? undefined : named;
   const isReading = owner === undefined || dryRun === true || owner.reads?.includes(name) === true;
-  return { name, kind: owner?.audit ?? "other", isReading, store, target };
+  return { name, kind: owner?.audit ?? "other", isReading, store, feature: owner, target };
 }
 
 /** Options that count as not given if they are empty, as in the environment. */

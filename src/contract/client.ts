@@ -41,13 +41,11 @@ export function clientOf(send: Send): Client {
  *   what the audit log says of a response
  */
 export function localClient(
-  endpoints: readonly Endpoint[],
+  endpointOf: (route: Route) => Promise<Endpoint>,
   caller: Pick<Call<Route>, "by" | "signal"> & { readonly note?: (done: Done) => void },
 ): Client {
   return clientOf(async (route, request) => {
-    const found = endpoints.find((endpoint) => endpoint.route === route);
-    if (found === undefined) throw new Error(`${route.method} ${route.path} has no endpoint`);
-    const { result, made } = await carryOut(found, callOf(route, request, caller));
+    const { result, made } = await carryOut(await endpointOf(route), callOf(route, request, caller));
     const about = aboutOf(route, result);
     if (about !== undefined) caller.note?.({ about, made });
     if (route.answer === "lines") return (result as Lines).lines;

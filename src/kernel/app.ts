@@ -1,6 +1,6 @@
 /** The features of a process, opened in the order of their needs on one kernel, and closed in the reverse order. */
 import type { Config } from "#config/config.ts";
-import type { Endpoint } from "#contract/route.ts";
+import type { Endpoint, Route } from "#contract/route.ts";
 import type { Working } from "#engine/queue/job-result.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import type { Reading } from "#telemetry/metrics.ts";
@@ -9,20 +9,27 @@ import { type Kernel, openKernel, type ProcessDeps } from "./kernel.ts";
 
 export class App {
   readonly kernel: Kernel;
+  readonly #features: readonly AnyAppFeature[];
+  readonly #opening = new Map<AnyAppFeature, Promise<unknown>>();
   readonly #opened = new Map<AnyAppFeature, Opened<unknown>>();
 
-  private constructor(kernel: Kernel) {
+  private constructor(kernel: Kernel, features: readonly AnyAppFeature[]) {
     this.kernel = kernel;
+    this.#features = features;
   }
 
   /**
-   * Opens the features, and those that they need.
+   * Opens features, and those that they need.
+   * @param opens by default all features of the process
    * @throws SimfleetError STORE_UNAVAILABLE
    */
-  static async open(config: Config, deps: ProcessDeps & { readonly features: readonly AnyAppFeature[] }): Promise<App> {
-    const app = new App(await openKernel(config, deps));
+  static async open(
+    config: Config,
+    { opens, ...deps }: ProcessDeps & { readonly features: readonly AnyAppFeature[]; opens?: readonly AnyAppFeature[] },
+  ): Promise<App> {
+    const app = new App(await openKernel(config, deps), deps.features);
     try {
-      for (const feature of deps.features) await app.#open(feature);
+      for (const feature of opens ?? deps.features) await app.#open(feature);
       return app;
     } catch (thrown) {
       await app.close(5_000);
@@ -30,9 +37,15 @@ export class App {
     }
   }
 
-  async #open(feature: AnyAppFeature): Promise<unknown> {
-    const present = this.#opened.get(feature);
-    if (present !== undefined) return present.service;
+  #open(feature: AnyAppFeature): Promise<unknown> {
+    const opening = this.#opening.get(feature) ?? this.#openNow(feature);
+    this.#opening.set(feature, opening);
+    // One that could not be opened is tried again.
+    opening.catch(() => this.#opening.delete(feature));
+    return opening;
+  }
+
+  async #openNow(feature: AnyAppFeature): Promise<unknown> {
     const services: Record<string, unknown> = {};
     for (const [name, needed] of Object.entries(feature.needs ?? {})) services[name] = await this.#open(needed);
     const opened = await feature.open(this.kernel, services as never);
@@ -47,11 +60,25 @@ export class App {
     return opened.service as Service;
   }
 
-  /** The routes of all features: the server mounts them, and commands call them in their own process. */
+  /** The routes of all features: the server mounts them. */
   routes(deps: RouteDeps): Promise<Endpoint[]> {
     return this.#all(async (opened, { audit = "other" }) =>
       ((await opened.routes?.(deps)) ?? []).map((endpoint) => ({ ...endpoint, audit })),
     );
+  }
+
+  /**
+   * The endpoint of a route, for a command that calls it in its own process. The last feature that was opened is asked first,
+   * and features that are not open yet are opened until one of them has the route.
+   */
+  async endpointOf(route: Route): Promise<Endpoint> {
+    for (const feature of [...[...this.#opened.keys()].toReversed(), ...this.#features]) {
+      await this.#open(feature);
+      const endpoints = await this.#opened.get(feature)?.routes?.({ process: "command" });
+      const found = endpoints?.find((endpoint) => endpoint.route === route);
+      if (found !== undefined) return found;
+    }
+    throw new Error(`${route.method} ${route.path} has no endpoint`);
   }
 
   /** Starts what a worker does for these features, by default for all. @param profiles those with credentials */

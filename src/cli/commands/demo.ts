@@ -94,7 +94,7 @@ async function runSample(context: Context, app: App, output: Output, file: strin
   output.sayLines(planText(visibleIn(planned.report)));
   const { runId } = await service.submit(planned, { by: "cli:demo" });
   output.sayLines(`\nRun ${runId}, the valid rows of the file:`);
-  const caller = await localCaller(context, app, output);
+  const caller = localCaller(context, app, output);
   const { report, exitCode } = await follow({ ...caller, runId, interrupt, mode: "work" });
   const results = join(dirname(file), "results.csv");
   await writeResults(results, service.results(runId, { format: "csv" }), "Free some space there");
