@@ -43,7 +43,11 @@ export interface Setting {
  * @param type one of value-types.ts: as it is where the setting has to be given, else optional or with a default
  */
 export function setting<T extends z.ZodType>(type: T, description: string, more: MoreFacts = {}): T {
-  return type.meta({ description, expects: expectedOf(bare(type)), ...more });
+  const facts = { description, expects: expectedOf(bare(type)), ...more };
+  // A type with words of its own may be that of other settings as well.
+  if (z.globalRegistry.has(type)) return type.meta(facts);
+  z.globalRegistry.add(type, facts);
+  return type;
 }
 
 /** A secret: the value itself, or with `File` at the end of the key the path of a file that holds it. */

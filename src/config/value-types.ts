@@ -3,9 +3,13 @@ import { z } from "zod";
 import { isLoopback } from "#core/loopback.ts";
 import { roles } from "#fleet/role.ts";
 
-/** @param expects completes "must be …", and is the type in the documentation */
+/**
+ * Says what a type expects. The type has to be a new one: a copy, as `meta` makes it, costs every command time.
+ * @param expects completes "must be …", and is the type in the documentation
+ */
 export function expecting<T extends z.ZodType>(expects: string, type: T): T {
-  return type.meta({ expects });
+  z.globalRegistry.add(type, { expects });
+  return type;
 }
 
 export function expectedOf(type: z.ZodType): string {
