@@ -84,7 +84,7 @@ export const program = {
             { name: "start", test: /\/src\/start\.ts$/, priority: 3 },
             { name: "program", test: /\/src\/(command-line|features)\.ts$/, priority: 2 },
             { name: "fastify", test: /\/node_modules\/@?fastify/, priority: 1 },
-            { name: "app", test: /\/src\/(kernel\/app|cli\/connect)\.ts$/ },
+            { name: "app", test: /\/src\/(kernel\/app|cli\/connect|jobs\/(runs|inventory)\/open)\.ts$/ },
           ],
         },
       },
