@@ -56,8 +56,9 @@ describe("the example feature", () => {
     expect((await run("tickets close billing", where)).code).toBe(0);
     expect((await run("tickets close billing", where)).code).toBe(2);
     expect((await run("tickets list", where)).stdout).toContain("billing: twice (closed, ");
-    const { entries } = await harness.audit.list({ limit: 1 });
+    const { entries } = await harness.audit.list({ limit: 1, kinds: ["tickets"] });
     expect(entries[0]?.action).toBe(where === "local" ? "simfleet tickets close" : "POST /v1/tickets/:queue/close");
+    expect((await run("storage", where)).stdout).toContain("tickets ");
   });
 
   test("a worker does the work of the example feature", async () => {

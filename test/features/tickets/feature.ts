@@ -23,6 +23,8 @@ const queues = {
 
 export const tickets = feature({
   name: "tickets",
+  data: { tickets: ["ticket"] },
+  audit: "tickets",
   section: queues,
   events,
   open: (kernel) => {

@@ -29,7 +29,7 @@ const kind: RecordKind<Ticket> = {
 };
 
 export function ticketStore(deps: StoreDeps): RecordStore<Ticket> {
-  return recordStore(kind, deps, (queue) => `${deps.keys.prefix}:ticket:${queue}`);
+  return recordStore(kind, deps, (queue) => deps.keys.of("ticket", queue));
 }
 
 /** Closes the ticket of a queue if it is answered. */
