@@ -12,16 +12,12 @@ import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
 import { Secret } from "#core/secret.ts";
-import { checkAuthKeys } from "#jobs/authkeys/config.ts";
-import { readAutomations } from "#jobs/automations/config.ts";
 import { forgetCredentials, readCredentials } from "./secrets/credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
-import { readDropFolder } from "#jobs/drop-folder/config.ts";
-import { readFreezes } from "#jobs/freezes/config.ts";
+import { featureSections, readFeatures } from "./features.ts";
 import { profileSection, type ProfileSettings, profilesSection } from "./sections/profiles.ts";
 import { readGateway, readJwt } from "./sections/http.ts";
 import { readRedis, parseRedisUrl } from "./sections/redis.ts";
-import { readRotations } from "#jobs/credentials/config.ts";
 import {
   type Environment,
   readSettings,
@@ -32,13 +28,10 @@ import {
 } from "./read-settings.ts";
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
-import { readSchedules } from "#jobs/schedules/config.ts";
 import { type FeatureSection, group, secretOf, settingsOf, variableOf, variablesOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
-import { readUsage } from "#jobs/usage/config.ts";
-import { readWebhooks } from "#jobs/webhooks/config.ts";
 import { isTree, readYaml, valueAt, type OwnedTree, type Tree } from "./file/yaml-file.ts";
 import { createHash } from "node:crypto";
 import { isOurs } from "#core/files/open-file.ts";
@@ -106,7 +99,7 @@ function selectedProfile(tree: SettingSource["tree"], env: Environment): string 
 
 function assemble(settings: Settings, source: SettingSource, report: Report) {
   const { brand, endpoints, language, jwksUrl, tokenPublicKeyFile, archive, ...asWritten } = settings;
-  const { tokenTtlSeconds, inventory, authKeys } = settings;
+  const { tokenTtlSeconds, inventory } = settings;
   const { profile: selected } = source;
   const deployment = readDeployment({ deployment: settings.deployment, brand, endpoints }, report);
   if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
@@ -115,25 +108,14 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
   }
   const profiles = readProfiles({ profiles: settings.profiles, language }, source, report);
   const names = Object.keys(profiles);
-  const rotations = readRotations(settings.rotations, { deployment, profiles: names }, report);
-  checkAuthKeys(authKeys, names, report);
   if (inventory.profile !== undefined) report.checkProfile("inventory.profile", inventory.profile, names);
   const isSecret = (field: string): boolean =>
     [...secretFields, ...inventory.secrets].includes(field.slice(field.lastIndexOf(".") + 1));
   const kept = inventory.fields.find(isSecret);
   if (kept !== undefined) report.fault("inventory.fields", `${kept} is a secret and is never stored. Remove it.`);
-  const { simOperations: operations } = deployment;
   const wordingOf = (name: string): Wording => profiles[name]?.profile.wording ?? "sims";
   const fieldsOf = (name: string): readonly string[] => fieldsKept(inventory, deployment, wordingOf(name));
-  const known = {
-    profiles: names,
-    selected,
-    rotations,
-    authKeys: Object.keys(authKeys).filter((name) => authKeys[name]?.user === undefined),
-    fieldsOf,
-    operations,
-    wordingOf,
-  };
+  const known = { profiles: names, selected, fieldsOf, wordingOf, deployment };
   return {
     ...asWritten,
     /** Redis server. Absent: the embedded one. */
@@ -151,16 +133,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
       { jwksUrl: "jwksUrl", file: "tokenPublicKeyFile" },
       report,
     ),
-    /** By name; those of all profiles. */
-    rotations,
-    ...readSchedules(settings.schedules, known, report),
-    automations: readAutomations(settings.automations, known, report),
-    freezes: readFreezes(settings.freezes, names, report),
-    usage: readUsage(settings.usage, known, report),
-    /** By name. */
-    webhooks: readWebhooks(settings.webhooks, names, report),
-    /** Watched folder. Absent: none. */
-    dropFolder: readDropFolder(settings.dropFolder, known, report),
+    ...readFeatures(settings, known, report),
     /** Encryption keys. Absent: rotations and secret inputs do not work. */
     seal: readSealKeys(settings.seal, report),
     http: { ...settings.http, jwt: readJwt(settings.http.jwt, report) },
@@ -283,9 +256,6 @@ function frozen<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** Sections that a worker reloads without a restart. */
-const ofTasks = ["schedules", "automations", "rotations", "authKeys", "webhooks", "freezes", "usage", "dropFolder"];
-
 /**
  * Names what the sections say, so that two processes can compare it: 12 hexadecimal digits.
  * @param own keys of the sections that features add
@@ -294,7 +264,8 @@ const ofTasks = ["schedules", "automations", "rotations", "authKeys", "webhooks"
 function hashOfTasks(settings: object, own: readonly string[]): string | undefined {
   const said = Object.entries(settings).filter(
     ([key, section]) =>
-      (ofTasks.includes(key) || own.includes(key)) && Object.keys((section as object | undefined) ?? {}).length > 0,
+      (Object.hasOwn(featureSections, key) || own.includes(key)) &&
+      Object.keys((section as object | undefined) ?? {}).length > 0,
   );
   if (said.length === 0) return undefined;
   const byName = said.toSorted(([a], [b]) => a.localeCompare(b));

@@ -1,20 +1,13 @@
 /**
  * The schema of the configuration: every setting that simfleet has, with its type, default, environment variable and
  * meaning. The loader, the check for unknown keys, the types of the settings and the documentation are derived from it.
- * The sections of features are declared in their config.ts.
+ * The sections of features are in features.ts.
  */
 import { z } from "zod";
-import { authKeysSection } from "#jobs/authkeys/config.ts";
-import { automationsSection } from "#jobs/automations/config.ts";
-import { rotationsSection } from "#jobs/credentials/config.ts";
-import { dropFolderSection } from "#jobs/drop-folder/config.ts";
-import { freezesSection } from "#jobs/freezes/config.ts";
-import { schedulesSection } from "#jobs/schedules/config.ts";
 import { archiveSettings, retentionSettings } from "#jobs/storage/config.ts";
-import { usageSection } from "#jobs/usage/config.ts";
-import { webhooksSection } from "#jobs/webhooks/config.ts";
 import { dayMs, secondMs } from "#core/time.ts";
 import { usualFields } from "#fleet/sim/sim-fields.ts";
+import { featureSections } from "./features.ts";
 import { gatewaySection, httpSection } from "./sections/http.ts";
 import { languageSetting, profilesSection } from "./sections/profiles.ts";
 import { redisSection } from "./sections/redis.ts";
@@ -149,7 +142,6 @@ export const configSchema = z.strictObject({
     ),
   }).transform(({ maxRows: maxChanges, approvalAbove, approvalFor }) => ({ maxChanges, approvalAbove, approvalFor })),
   seal: sealSection,
-  dropFolder: dropFolderSection,
   http: httpSection,
   gateway: gatewaySection,
   server: group({
@@ -180,13 +172,7 @@ export const configSchema = z.strictObject({
     oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
     "Minimum severity to log.",
   ),
-  rotations: rotationsSection,
-  authKeys: authKeysSection,
-  schedules: schedulesSection,
-  automations: automationsSection,
-  freezes: freezesSection,
-  usage: usageSection,
-  webhooks: webhooksSection,
+  ...featureSections,
 });
 
 /** The schema with the sections that features declare themselves. */

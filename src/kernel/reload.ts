@@ -4,6 +4,7 @@
  */
 import { statSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
+import { featureSections } from "#config/features.ts";
 import type { Config } from "#config/config.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, secondMs } from "#core/time.ts";
@@ -88,10 +89,9 @@ export function lookAt({ file }: Pick<Config, "file">): string {
  * replaced since.
  */
 function withTasksOf(config: Config, newer: Config): Config {
-  const { schedules, triggers, automations, rotations, authKeys, webhooks, freezes, usage, dropFolder } = newer;
-  const tasks = { schedules, triggers, automations, rotations, authKeys, webhooks, freezes, usage, dropFolder };
-  const { sections, seal, profiles, tasksHash } = newer;
-  return { ...config, ...tasks, sections, seal, profiles, tasksHash };
+  const taken = [...Object.keys(featureSections), "triggers", "sections", "seal", "profiles", "tasksHash"];
+  const tasks = Object.entries(newer).filter(([key]) => taken.includes(key));
+  return { ...config, ...(Object.fromEntries(tasks) as Partial<Config>) };
 }
 
 /** Whether settings have changed that count only after a restart. */

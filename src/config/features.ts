@@ -1,0 +1,62 @@
+/**
+ * The sections of features: how each is written, and what becomes of it. A worker reloads them without a restart. Each is
+ * declared in the config.ts of its feature; only this file names them all.
+ */
+import type { z } from "zod";
+import { authKeysSection, checkAuthKeys } from "#jobs/authkeys/config.ts";
+import { automationsSection, readAutomations } from "#jobs/automations/config.ts";
+import { readRotations, rotationsSection } from "#jobs/credentials/config.ts";
+import { dropFolderSection, readDropFolder } from "#jobs/drop-folder/config.ts";
+import { freezesSection, readFreezes } from "#jobs/freezes/config.ts";
+import { readSchedules, schedulesSection } from "#jobs/schedules/config.ts";
+import type { KnownNames } from "#jobs/tasks/config.ts";
+import { readUsage, usageSection } from "#jobs/usage/config.ts";
+import { readWebhooks, webhooksSection } from "#jobs/webhooks/config.ts";
+import type { Deployment } from "./deployment.ts";
+import type { Report } from "./report.ts";
+
+export const featureSections = {
+  dropFolder: dropFolderSection,
+  rotations: rotationsSection,
+  authKeys: authKeysSection,
+  schedules: schedulesSection,
+  automations: automationsSection,
+  freezes: freezesSection,
+  usage: usageSection,
+  webhooks: webhooksSection,
+};
+
+type Written = { readonly [Key in keyof typeof featureSections]: z.output<(typeof featureSections)[Key]> };
+
+/** @param base `profiles`: the names of all; `selected`: that of the profile where none is named */
+export function readFeatures(
+  { rotations: rotationsWritten, authKeys, schedules, automations, freezes, usage, webhooks, dropFolder }: Written,
+  base: Pick<KnownNames, "profiles" | "fieldsOf" | "wordingOf"> & {
+    readonly selected: string;
+    readonly deployment: Deployment;
+  },
+  report: Report,
+) {
+  const { profiles, deployment } = base;
+  const rotations = readRotations(rotationsWritten, base, report);
+  checkAuthKeys(authKeys, profiles, report);
+  const known = {
+    ...base,
+    rotations,
+    authKeys: Object.keys(authKeys).filter((name) => authKeys[name]?.user === undefined),
+    operations: deployment.simOperations,
+  };
+  return {
+    /** By name; those of all profiles. */
+    rotations,
+    authKeys,
+    ...readSchedules(schedules, known, report),
+    automations: readAutomations(automations, known, report),
+    freezes: readFreezes(freezes, profiles, report),
+    usage: readUsage(usage, known, report),
+    /** By name. */
+    webhooks: readWebhooks(webhooks, profiles, report),
+    /** Watched folder. Absent: none. */
+    dropFolder: readDropFolder(dropFolder, known, report),
+  };
+}
