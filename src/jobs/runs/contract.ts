@@ -12,11 +12,10 @@ import {
   several,
   flag,
 } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute, route } from "#contract/route.ts";
 import { messageOf } from "#core/errors.ts";
 import { outcomes, rowProblemCodes, runStates } from "#fleet/run.ts";
 import { type WrittenWaves, failureActions, wavesOf } from "#fleet/waves.ts";
-import { wave, waves } from "./waves.ts";
 
 /** Changes of a run on one account, counted; shared by plans and runs. */
 const changed = {
@@ -57,6 +56,41 @@ export function changedText({ profile, operator, operation, changes, changesInAl
   else if (shown.length === 0) parts.push("nothing to change");
   return `${operation} on ${operator === undefined ? profile : `${operator} (${profile})`}: ${parts.join(", ")}`;
 }
+
+/** `93.3%` */
+export function percent(part: number, all: number): string {
+  return `${((100 * part) / Math.max(1, all)).toFixed(1)}%`;
+}
+
+const waveCheck = z.object({
+  judged: count.describe("SIMs that were read again"),
+  before: count.describe("SIMs among them that met the gate before the wave"),
+  after: count.describe("SIMs among them that met it after the wave"),
+  isHeld: z.boolean(),
+  lost: z.array(z.string()).readonly().describe("the first SIMs that no longer meet it, at most 20"),
+});
+
+/** Result of a gate after a wave. */
+export type WaveCheck = Readonly<z.infer<typeof waveCheck>>;
+
+const waves = z.object({
+  soakSeconds: z.number(),
+  gate: z.string().optional(),
+  onFailure: z.enum(failureActions),
+  reads: count.describe("SIMs that are read again in all, with a call each, or with a sync after each wave"),
+  parts: z.array(
+    z.object({
+      sims: count.describe("SIMs of the wave that get a call"),
+      met: count.describe("SIMs of it that met the gate when the run was planned"),
+      judged: count.describe("SIMs of it that are judged after it; 0: the next wave begins without that"),
+      check: waveCheck.nullable(),
+    }),
+  ),
+});
+
+/** The present wave of a run. `checking`: its soak is over, and its SIMs are read again. */
+const states = ["running", "soaking", "checking"] as const;
+const wave = z.object({ number: count, of: count, state: z.enum(states), until: instant.nullable() });
 
 const ahead = z
   .object({
@@ -287,7 +321,6 @@ export const createPlan = route({
   path: "/plans",
   did: "created a plan",
   role: "operator",
-  tag: "plans",
   summary: "Create a plan from a CSV file or a filter",
   description:
     "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where`, `operation` and `set`. A value for all rows is a query parameter such as `set.groupId`.",
@@ -297,32 +330,23 @@ export const createPlan = route({
   status: 201,
 });
 
-export const showPlan = route({
-  method: "GET",
+export const showPlan = getRoute({
   path: "/plans/:planId",
-  role: "viewer",
-  tag: "plans",
   summary: "Get a plan",
   params: ofPlan,
   answer: storedPlan,
 });
 
-export const listPlanRows = route({
-  method: "GET",
+export const listPlanRows = getRoute({
   path: "/plans/:planId/rows",
-  role: "viewer",
-  tag: "plans",
   summary: "List the rows of a plan, in file order",
   params: ofPlan,
   query: z.strictObject({ ...ofPage, verdict: z.enum(verdicts).optional() }),
   answer: pageOf("rows", planRow),
 });
 
-export const downloadVerdicts = route({
-  method: "GET",
+export const downloadVerdicts = getRoute({
   path: "/plans/:planId/verdicts",
-  role: "viewer",
-  tag: "plans",
   summary: "Download the verdicts: every input row with what a run would do with it",
   params: ofPlan,
   answer: "lines",
@@ -333,7 +357,6 @@ export const deletePlan = route({
   path: "/plans/:planId",
   did: "deleted a plan",
   role: "operator",
-  tag: "plans",
   summary: "Delete a plan",
   params: ofPlan,
   answer: z.undefined(),
@@ -345,7 +368,6 @@ export const startRun = route({
   path: "/runs",
   did: "started a run",
   role: "operator",
-  tag: "runs",
   summary: "Start a run from a CSV file, a filter or a plan",
   description:
     "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where`, `operation` and `set`; it is empty with `planId`.",
@@ -356,31 +378,22 @@ export const startRun = route({
   status: 202,
 });
 
-export const listRuns = route({
-  method: "GET",
+export const listRuns = getRoute({
   path: "/runs",
-  role: "viewer",
-  tag: "runs",
   summary: "List runs, newest first; of all profiles unless one is given",
   query: z.strictObject({ ...ofProfile, ...ofPage, state: z.enum(runStates).optional() }),
   answer: pageOf("runs", runReport),
 });
 
-export const showRun = route({
-  method: "GET",
+export const showRun = getRoute({
   path: "/runs/:runId",
-  role: "viewer",
-  tag: "runs",
   summary: "Get a run",
   params: ofRun,
   answer: runReport,
 });
 
-export const listRunRows = route({
-  method: "GET",
+export const listRunRows = getRoute({
   path: "/runs/:runId/rows",
-  role: "viewer",
-  tag: "runs",
   summary: "List the rows of a run with their outcomes, in file order",
   params: ofRun,
   query: z.strictObject({
@@ -392,11 +405,8 @@ export const listRunRows = route({
   answer: pageOf("rows", rowReport),
 });
 
-export const listRunsOfSim = route({
-  method: "GET",
+export const listRunsOfSim = getRoute({
   path: "/sims/:sim/runs",
-  role: "viewer",
-  tag: "sims",
   summary: "List the rows of runs for a SIM, newest run first",
   description: "The rows of runs are scanned: a page may be empty and still have a nextCursor.",
   params: z.strictObject({ sim: id }),
@@ -404,11 +414,8 @@ export const listRunsOfSim = route({
   answer: pageOf("runs", simRun),
 });
 
-export const downloadResults = route({
-  method: "GET",
+export const downloadResults = getRoute({
   path: "/runs/:runId/results",
-  role: "viewer",
-  tag: "runs",
   summary: "Download the results: every input row with its outcome",
   params: ofRun,
   query: z.strictObject({
@@ -420,7 +427,7 @@ export const downloadResults = route({
 
 function stepRoute<const Step extends string>(step: Step, did: string, summary: string) {
   const path = `/runs/:runId/${step}` as const;
-  return route({ method: "POST", path, did, role: "operator", tag: "runs", summary, params: ofRun, answer: runReport });
+  return route({ method: "POST", path, did, role: "operator", summary, params: ofRun, answer: runReport });
 }
 
 export const pauseRun = stepRoute("pause", "paused the run", "Pause a run; calls in flight are completed");
@@ -433,7 +440,6 @@ export const deleteRun = route({
   path: "/runs/:runId",
   did: "deleted the run",
   role: "admin",
-  tag: "runs",
   summary: "Delete a finished run with its rows and results",
   params: ofRun,
   answer: z.undefined(),
@@ -453,7 +459,6 @@ export const retryRun = route({
   path: "/runs/:runId/retry",
   did: "started the retry",
   role: "operator",
-  tag: "runs",
   summary: "Retry failed and cancelled rows in a new run; with a reason, rejected ones as well",
   params: ofRun,
   body: z
@@ -481,11 +486,8 @@ const followUpPlan = z.object({
 /** Preview of a retry or an undo. */
 export type FollowUpPlan = Readonly<z.infer<typeof followUpPlan>>;
 
-export const planRetry = route({
-  method: "GET",
+export const planRetry = getRoute({
   path: "/runs/:runId/retry/plan",
-  role: "viewer",
-  tag: "runs",
   summary: "Count the rows that a retry of a run would send again",
   params: ofRun,
   query: z.strictObject({
@@ -500,11 +502,8 @@ export const planRetry = route({
   answer: followUpPlan,
 });
 
-export const planUndo = route({
-  method: "GET",
+export const planUndo = getRoute({
   path: "/runs/:runId/undo/plan",
-  role: "viewer",
-  tag: "runs",
   summary: "Count the rows that an undo of a run would restore",
   description: "Only SIMs that were not changed since the run need a call.",
   params: ofRun,
@@ -516,7 +515,6 @@ export const undoRun = route({
   path: "/runs/:runId/undo",
   did: "started the undo",
   role: "operator",
-  tag: "runs",
   summary: "Start a new run that restores the previous values; SIMs changed since are left as they are",
   description: "It uses the inventory: run a sync just before.",
   params: ofRun,
@@ -551,11 +549,8 @@ const runSummary = z.object({
 
 export type RunSummary = Readonly<z.infer<typeof runSummary>>;
 
-export const showRunSummary = route({
-  method: "GET",
+export const showRunSummary = getRoute({
   path: "/runs/:runId/summary",
-  role: "viewer",
-  tag: "runs",
   summary: "Count the outcomes of a run over time, and by reason",
   description: "All rows are read, so the response for a large run may be some seconds old.",
   params: ofRun,

@@ -6,14 +6,28 @@ import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { failureLimitOf } from "#fleet/run.ts";
 import { wavesOf } from "#fleet/waves.ts";
-import { type FollowUpPlan, type PlanDocument, type RunReport, type OrderQuery, showRunSummary } from "./contract.ts";
+import type { FollowUpPlan, PlanDocument, RunReport, OrderQuery, RunSummary } from "./contract.ts";
 import { assertHasRows } from "./ledger/run-record.ts";
 import type { Order, RunService } from "./service.ts";
 import { type Planned, changedBy } from "./plan/plans.ts";
 import { newRunId } from "./submit.ts";
+import { keepAnswers } from "#core/kept.ts";
+import type { Limiter } from "#limiter/limiter.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { RunRemoval } from "./removal/removal.ts";
+import { planLines, planRowPage, rowPage, runsOfSim } from "./results/row-page.ts";
+import { summarizeRun } from "./results/run-summary.ts";
+import { readSettled, readWhenEnded } from "./results/sent-rows.ts";
 
-export interface RunEndpointDeps {
+/** Least time for which the summary of a run is kept. */
+const minKeptMs = 2_000;
+
+interface RunEndpointDeps {
   readonly runs: RunService;
+  readonly ledger: Ledger;
+  readonly removal: RunRemoval;
+  readonly limiter: Limiter;
+  readonly periodMs: number;
   readonly clock: Clock;
   /** The named profile, or the default. @throws SimfleetError NOT_FOUND */
   readonly profileOf: (name?: string) => string;
@@ -22,7 +36,8 @@ export interface RunEndpointDeps {
 }
 
 export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
-  const { runs, profileOf } = deps;
+  const { runs, ledger, profileOf } = deps;
+  const summaries = keepAnswers<RunSummary>(deps.clock, minKeptMs);
   return [
     ...planEndpoints(deps),
     creating(
@@ -43,15 +58,18 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       return runs.list(query);
     }),
     endpoint(routes.showRun, ({ params: { runId } }) => runs.show(runId)),
-    endpoint(routes.listRunRows, ({ params, query: { outcome, ...query } }) =>
-      runs.rows(params.runId, { outcomes: asList(outcome), ...query }),
+    endpoint(routes.listRunRows, async ({ params, query: { outcome, ...query } }) =>
+      rowPage(await readSettled(params.runId, deps), ledger, { outcomes: asList(outcome), ...query }),
     ),
-    endpoint(showRunSummary, ({ params }) => runs.summary(params.runId)),
+    endpoint(routes.showRunSummary, async ({ params: { runId } }) =>
+      // One from before the end of a run is not kept beyond it.
+      summaries(`${runId} ${await ledger.state(runId)}`, () => summarizeRun(runId, deps)),
+    ),
     endpoint(routes.listRunsOfSim, ({ params, query: { profile, limit, cursor } }) =>
-      runs.ofSim(params.sim, { profile: profileOf(profile), limit, cursor }),
+      runsOfSim(params.sim, ledger, { profile: profileOf(profile), limit, cursor }),
     ),
     endpoint(routes.downloadResults, async ({ params: { runId }, query: { outcome, format } }) => {
-      assertHasRows(await runs.record(runId)); // an error is reported before the first line
+      assertHasRows(await ledger.run(runId)); // an error is reported before the first line
       const lines = runs.results(runId, { format, outcomes: asList(outcome) });
       return { format, fileName: `${runId}.results.${format}`, lines };
     }),
@@ -76,11 +94,13 @@ function planEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       ({ query }) => void runs.assertOperation(query.operation, deps.profileOf(query.profile)),
     ),
     endpoint(routes.showPlan, ({ params }) => plans.show(params.planId)),
-    endpoint(routes.listPlanRows, ({ params, query }) => plans.rows(params.planId, query)),
+    endpoint(routes.listPlanRows, async ({ params, query }) =>
+      planRowPage((await plans.get(params.planId)).run, deps.ledger, query),
+    ),
     endpoint(routes.downloadVerdicts, async ({ params: { planId } }) => ({
       format: "csv" as const,
       fileName: `${planId}.verdicts.csv`,
-      lines: await plans.verdicts(planId),
+      lines: planLines((await plans.get(planId)).run, deps.ledger),
     })),
     endpoint(routes.deletePlan, async ({ params }) => {
       await plans.remove(params.planId);
@@ -181,7 +201,7 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
     step(routes.cancelRun, (runId, by) => control.cancel(runId, { by, reason: `cancelled by ${by}` })),
     step(routes.approveRun, (runId, by) => control.approve(runId, by)),
     endpoint(routes.deleteRun, async ({ params: { runId } }) => {
-      await runs.delete(runId);
+      await deps.removal.remove(await readWhenEnded(runId, deps));
       return undefined;
     }),
     creating(routes.retryRun, ({ params, body, by }) => ({

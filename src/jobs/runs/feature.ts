@@ -17,14 +17,15 @@ export const runs = feature({
     const { openRuns } = await import("./open.ts");
     const opened = openRuns(kernel, needs.inventory);
     const { service } = opened;
-    const { clock, profileOf, client, logger, lifecycle } = kernel;
+    const { client, logger, lifecycle, config } = kernel;
     return {
       service: opened,
       routes: async () =>
         (await import("./endpoints.ts")).runEndpoints({
+          ...kernel,
+          ...opened,
           runs: service,
-          clock,
-          profileOf,
+          periodMs: config.limits.periodMs,
           assertUsable: (profile) => void client(profile),
         }),
       work: async (profiles) => {
@@ -40,21 +41,7 @@ export const runs = feature({
           ),
         );
       },
-      readings: async () => {
-        const census = await service.census();
-        return [
-          ...Object.entries(census.runs).map(([state, value]) => ({
-            metric: "runs" as const,
-            value,
-            labels: { state },
-          })),
-          ...Object.entries(census.rows).map(([outcome, value]) => ({
-            metric: "rows" as const,
-            value,
-            labels: { outcome },
-          })),
-        ];
-      },
+      readings: () => service.census(),
     };
   },
   commands: {

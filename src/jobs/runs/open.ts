@@ -30,7 +30,6 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
   const service = new RunService({
     ...kernel,
     ledger,
-    runRemoval: removal,
     inventory: inventory.store,
     queues,
     sealInputs,
@@ -79,5 +78,5 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
     return kernel.watchOver(`consumer of ${bucket}`, consumer);
   };
 
-  return { service, ledger, removal, consume };
+  return { service, ledger, removal, consume, isServed: queues.isServed };
 }

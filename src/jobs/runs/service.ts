@@ -12,32 +12,29 @@ import {
   setSpeedClassName,
 } from "#fleet/sim-operation/sim-operation.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
+import type { Reading } from "#telemetry/metrics.ts";
 import type { RedisMemory } from "#redis/memory.ts";
 import { type RunQueues, queueName } from "./work/queue.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
-import type { RunRemoval } from "./removal/removal.ts";
 import { type KnownFleet, classifyRows } from "./plan/classify.ts";
 import { type DraftRequest, type DraftSource, writeDraft } from "./plan/draft.ts";
 import { compareDraft, overlapSettler } from "./overlap.ts";
 import { type ForecastDeps, type QuotaWork, forecaster, workByQuota } from "./plan/forecast.ts";
-import { type Planned, Plans, failureLimit, missing, reportOfDraft } from "./plan/plans.ts";
+import { type Planned, Plans, missing, reportOfDraft } from "./plan/plans.ts";
 import { type RowOrigin, openSource } from "./plan/row-source.ts";
 import { type RunPolicy, type Confirmation, type Signature, firstState, newRunId, runIdFor } from "./submit.ts";
-import type { RowReport, RunReport, RunSummary, SimRun } from "./contract.ts";
-import { type RowQuery, runsOfSim, rowPage } from "./results/row-page.ts";
+import type { RunReport } from "./contract.ts";
 import { reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results/results.ts";
-import { summarizeRun } from "./results/run-summary.ts";
 import { readSettled, readWhenEnded } from "./results/sent-rows.ts";
 import { type RetriedRows, retrySource } from "./retry.ts";
 import { undoSource } from "./undo.ts";
 import { operationBucket } from "./work/row-call.ts";
 import type { SealInputs } from "./sealed-inputs.ts";
 import { traced, tracing } from "#core/traced.ts";
-import { keepAnswers } from "#core/kept.ts";
 import { minuteMs } from "#core/time.ts";
 import { SimfleetError } from "#core/errors.ts";
-import type { Ledger } from "./ledger/ledger.ts";
 import type { RunHead, RunRecord } from "./ledger/run-record.ts";
 
 /** How rows are planned and run. */
@@ -61,8 +58,7 @@ export interface Order {
 /** Options that a plan takes when it is started. */
 export type StartOptions = Pick<RunOptions, "maxFailures" | "callsPerMinute">;
 
-interface RunDeps extends ForecastDeps {
-  readonly runRemoval: RunRemoval;
+interface RunDeps extends ForecastDeps, Pick<StoreDeps, "redis" | "keys"> {
   readonly freezes: { of(profile: string): Promise<{ readonly reason: string } | undefined> };
   readonly inventory: Inventory;
   readonly queues: RunQueues;
@@ -75,28 +71,32 @@ interface RunDeps extends ForecastDeps {
   readonly memory: () => Promise<RedisMemory>;
 }
 
-/** Least time for which the summary of a run is kept. */
-const minKeptMs = 2_000;
+/** A page ends after this many runs were scanned, whether they match or not. */
+const maxScanned = 2_000;
+const readAtOnce = 100;
+
+interface RunQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly state?: RunState | undefined;
+  readonly profile?: string | undefined;
+}
 
 export class RunService {
   readonly control: ReturnType<typeof runControl>;
   /** Runs that were planned and not started yet. */
   readonly plans: Plans;
+  /** The operations of the deployment, by name. */
+  readonly operations: SimOperations;
   readonly #deps: RunDeps;
   readonly #forecasts: ReturnType<typeof forecaster>;
-  readonly #summaries: ReturnType<typeof keepAnswers<RunSummary>>;
 
   constructor(deps: RunDeps) {
     this.#deps = deps;
     this.#forecasts = forecaster(deps);
     this.plans = new Plans(deps);
+    this.operations = deps.operations;
     this.control = runControl(deps);
-    this.#summaries = keepAnswers(deps.clock, minKeptMs);
-  }
-
-  /** The operations of the deployment, by name. */
-  get operations(): SimOperations {
-    return this.#deps.operations;
   }
 
   /**
@@ -104,7 +104,7 @@ export class RunService {
    * @throws SimfleetError OPERATION_NOT_FOUND
    */
   operation(name: string, profile: string): SimOperation {
-    return operationFor(operationNamed(this.#deps.operations, name), this.#deps.wordingOf(profile));
+    return operationFor(operationNamed(this.operations, name), this.#deps.wordingOf(profile));
   }
 
   /**
@@ -294,7 +294,8 @@ export class RunService {
       }),
       async (span) => {
         const traceParent = tracing()?.parent();
-        const maxFailures = failureLimit(options, calls);
+        const limit = options.maxFailures;
+        const maxFailures = limit && ("rows" in limit ? limit.rows : Math.floor((calls * limit.percent) / 100));
         await commit({ ...head, createdAtMs: clock.wallMs(), submittedBy: by, traceParent, maxFailures });
         span?.set({ "simfleet.run.id": runId, "messaging.batch.message_count": segments.length });
         if (state === "running") await queues.enqueue(await ledger.run(runId));
@@ -342,43 +343,41 @@ export class RunService {
   }
 
   /**
-   * Lists runs, newest first, filtered by `state` and `profile`.
+   * Lists runs page by page, newest first, filtered by `state` and `profile`.
    * @throws SimfleetError REQUEST_INVALID for an invalid cursor
    */
-  async list(query: RunQuery): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
-    const { runs, nextCursor } = await readPage(this.#deps.ledger, query);
-    return { runs: await this.#reports(runs), nextCursor };
-  }
-
-  /** Lists the rows of a run with their outcomes. @throws SimfleetError RUN_NOT_FOUND */
-  async rows(runId: string, query: RowQuery): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
-    return rowPage(await readSettled(runId, this.#deps), this.#deps.ledger, query);
-  }
-
-  /** Lists the rows of runs for a SIM, newest run first. @throws SimfleetError REQUEST_INVALID for an invalid cursor */
-  ofSim(
-    key: string,
-    query: { profile: string; limit: number; cursor?: string | undefined },
-  ): Promise<{ runs: SimRun[]; nextCursor: string | null }> {
-    return runsOfSim(key, this.#deps.ledger, query);
-  }
-
-  /** Counts the outcomes of a run over time, and by reason. @throws SimfleetError RUN_NOT_FOUND, ROWS_REMOVED */
-  async summary(runId: string): Promise<RunSummary> {
-    // One from before the end of a run is not kept beyond it.
-    const state = await this.#deps.ledger.state(runId);
-    return this.#summaries(`${runId} ${state}`, () => summarizeRun(runId, this.#deps));
+  async list({ limit, cursor, state, profile }: RunQuery): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
+    const { ledger } = this.#deps;
+    const atOnce = state === undefined && profile === undefined ? Math.min(limit + 1, readAtOnce) : readAtOnce;
+    // Plans are few, and their ids sort by time.
+    const found =
+      state === "planned"
+        ? (await ledger.planned()).filter(({ runId }) => cursor === undefined || runId < cursor)
+        : ledger.newest(cursor, atOnce);
+    const runs: RunRecord[] = [];
+    let scanned = 0;
+    let last: string | null = null;
+    for await (const run of found) {
+      if (runs.length === limit || scanned === maxScanned) return { runs: await this.#reports(runs), nextCursor: last };
+      scanned += 1;
+      last = run.runId;
+      if ((state ?? run.state) === run.state && (profile ?? run.profile) === run.profile) runs.push(run);
+    }
+    return { runs: await this.#reports(runs), nextCursor: null };
   }
 
   /** Counts the last thousand runs by state, and their rows by outcome. */
-  async census(): Promise<{ runs: Record<string, number>; rows: Record<string, number> }> {
-    const runs = Object.fromEntries(startedStates.map((state) => [state, 0]));
-    const rows = Object.fromEntries(outcomes.map((outcome) => [outcome, 0]));
+  async census(): Promise<Reading[]> {
+    const runs = new Map<string, number>(startedStates.map((state) => [state, 0]));
+    const rows = new Map<Outcome, number>(outcomes.map((outcome) => [outcome, 0]));
     for (const { state, tally } of await this.#deps.ledger.statuses()) {
-      runs[state] = (runs[state] ?? 0) + 1;
-      for (const outcome of outcomes) rows[outcome] = (rows[outcome] ?? 0) + tally[outcome];
+      runs.set(state, (runs.get(state) ?? 0) + 1);
+      for (const outcome of outcomes) rows.set(outcome, (rows.get(outcome) ?? 0) + tally[outcome]);
     }
-    return { runs, rows };
+    return [
+      ...[...runs].map(([state, value]) => ({ metric: "runs" as const, value, labels: { state } })),
+      ...[...rows].map(([outcome, value]) => ({ metric: "rows" as const, value, labels: { outcome } })),
+    ];
   }
 
   /** Yields the results line by line, filtered by `outcomes`. */
@@ -392,14 +391,6 @@ export class RunService {
   /** Parts of an ended run for the archive. */
   archiveOf(run: RunRecord): { readonly report: RunReport; readonly lines: AsyncIterable<string> } {
     return { report: reportOf(run), lines: resultLines(run, this.#deps.ledger, { format: "csv" }) };
-  }
-
-  /**
-   * Removes a run that is over with its rows.
-   * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE_CONFLICT if it is not over
-   */
-  async delete(runId: string): Promise<void> {
-    await this.#deps.runRemoval.remove(await readWhenEnded(runId, this.#deps));
   }
 
   /** The buckets, and thus the queues, of a profile's changes: one for each API group of its operations. */
@@ -416,11 +407,6 @@ export class RunService {
   async workersOf(profile: string): Promise<number> {
     const workers = this.bucketsOf(profile).map((bucket) => this.#deps.workerRegistry.workers(queueName(bucket)));
     return Math.max(0, ...(await Promise.all(workers)).map(({ length }) => length));
-  }
-
-  /** Whether a live process handles the bucket. */
-  async isServed(bucket: string): Promise<boolean> {
-    return (await this.#deps.workerRegistry.workers(queueName(bucket))).length > 0;
   }
 
   /** The running runs of each quota that need more than its present window. */
@@ -497,38 +483,4 @@ function runControl({ ledger, queues, clock }: Pick<RunDeps, "ledger" | "queues"
       await overlapSettler(ledger)(runId);
     },
   };
-}
-
-// Lists runs page by page, newest first, filtered by state and profile.
-
-/** A page ends after this many runs were scanned, whether they match or not. */
-const maxScanned = 2_000;
-const readAtOnce = 100;
-
-interface RunQuery {
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-  readonly state?: RunState | undefined;
-  readonly profile?: string | undefined;
-}
-
-async function readPage(
-  ledger: Ledger,
-  { limit, cursor, state, profile }: RunQuery,
-): Promise<{ readonly runs: RunRecord[]; readonly nextCursor: string | null }> {
-  // Plans are few, and their ids sort by time.
-  const planned = async (): Promise<RunRecord[]> =>
-    (await ledger.planned()).filter(({ runId }) => cursor === undefined || runId < cursor);
-  const atOnce = state === undefined && profile === undefined ? Math.min(limit + 1, readAtOnce) : readAtOnce;
-  const found = state === "planned" ? await planned() : ledger.newest(cursor, atOnce);
-  const runs: RunRecord[] = [];
-  let scanned = 0;
-  let last: string | null = null;
-  for await (const run of found) {
-    if (runs.length === limit || scanned === maxScanned) return { runs, nextCursor: last };
-    scanned += 1;
-    last = run.runId;
-    if ((state ?? run.state) === run.state && (profile ?? run.profile) === run.profile) runs.push(run);
-  }
-  return { runs, nextCursor: null };
 }

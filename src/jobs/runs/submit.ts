@@ -40,16 +40,31 @@ export function firstState(
   { policy, confirm, isUnattended }: Confirmation & { readonly policy: RunPolicy },
 ): RunState {
   const { calls, irreversible } = report;
+  const { maxChanges, approvalAbove, approvalFor } = policy;
   assertAllValid(report, options);
   if (undoOf !== undefined && calls === 0) {
     const [why = "nothing to restore"] = report.warnings;
     throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${undoOf} was not undone: ${why}. Nothing was started`);
   }
   const needsPerson = isUnattended === true && operations.some(({ danger }) => danger === "irreversible");
-  if (!needsPerson) assertConfirmed(operations, { irreversible, confirm });
-  assertWithinPolicy(policy, report);
+  if (!needsPerson && irreversible > 0 && confirm !== irreversible) {
+    const given =
+      confirm === undefined ? "was not confirmed" : `was confirmed for ${confirm} SIMs, not ${irreversible}`;
+    throw new SimfleetError(
+      "NOT_CONFIRMED",
+      `${maxDangerous(operations).name} is irreversible and ${given}: nothing was started. Confirm the number of SIMs: --confirm ${irreversible} on the command line, confirm in the API`,
+    );
+  }
+  if (maxChanges !== undefined && calls > maxChanges) {
+    throw new SimfleetError(
+      "USAGE",
+      `The run has ${calls} changes, more than the limit of ${maxChanges} (changes.maxRows). Nothing was started. Split the file or raise the limit`,
+    );
+  }
   if (calls === 0) return "completed";
-  return needsPerson || needsApproval(policy, { calls, operations }) ? "awaiting-approval" : "running";
+  const isLarge = approvalAbove !== undefined && calls > approvalAbove;
+  const isDangerous = operations.some(({ danger }) => approvalFor.includes(danger));
+  return needsPerson || isLarge || isDangerous ? "awaiting-approval" : "running";
 }
 
 /**
@@ -86,11 +101,8 @@ const tailLength = 8;
 export function runIdFor(key: string, wallMs: number): string {
   const digest = createHash("sha256").update(key).digest();
   const tail = Array.from({ length: tailLength }, (_, i) => idAlphabet[(digest[i] ?? 0) % idAlphabet.length]).join("");
-  return `r-${stampOf(wallMs)}-${tail}`;
-}
-
-function stampOf(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  const stamp = new Date(wallMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  return `r-${stamp}-${tail}`;
 }
 
 // Limits on the size of a run: the maximum, and the size above which a second user must approve it.
@@ -104,43 +116,7 @@ export interface RunPolicy {
   readonly approvalFor: readonly Danger[];
 }
 
-/** @throws SimfleetError USAGE */
-function assertWithinPolicy({ maxChanges }: RunPolicy, { calls }: { readonly calls: number }): void {
-  if (maxChanges === undefined || calls <= maxChanges) return;
-  throw new SimfleetError(
-    "USAGE",
-    `The run has ${calls} changes, more than the limit of ${maxChanges} (changes.maxRows). Nothing was started. Split the file or raise the limit`,
-  );
-}
-
-/**
- * Calls that cannot be undone need their number from a user.
- * @param counts the number of these calls, and the number that was given
- * @throws SimfleetError NOT_CONFIRMED
- */
-function assertConfirmed(
-  operations: RunHead["operations"],
-  { irreversible, confirm }: { readonly irreversible: number; readonly confirm: number | undefined },
-): void {
-  if (irreversible === 0 || confirm === irreversible) return;
-  const given = confirm === undefined ? "was not confirmed" : `was confirmed for ${confirm} SIMs, not ${irreversible}`;
-  throw new SimfleetError(
-    "NOT_CONFIRMED",
-    `${maxDangerous(operations).name} is irreversible and ${given}: nothing was started. Confirm the number of SIMs: --confirm ${irreversible} on the command line, confirm in the API`,
-  );
-}
-
 /** The operation of a run to name before it starts: one that is irreversible, or the first. */
 export function maxDangerous(operations: RunHead["operations"]): SimOperation {
   return operations.find(({ danger }) => danger === "irreversible") ?? operations[0];
-}
-
-function needsApproval(
-  { approvalAbove, approvalFor }: RunPolicy,
-  { calls, operations }: { readonly calls: number; readonly operations: readonly Pick<SimOperation, "danger">[] },
-): boolean {
-  return (
-    (approvalAbove !== undefined && calls > approvalAbove) ||
-    (calls > 0 && operations.some(({ danger }) => approvalFor.includes(danger)))
-  );
 }

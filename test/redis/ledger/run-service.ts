@@ -5,7 +5,6 @@ import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { RunPolicy } from "#jobs/runs/submit.ts";
-import { runRemoval } from "#jobs/runs/removal/removal.ts";
 import { RunService } from "#jobs/runs/service.ts";
 import type { RunQueues } from "#jobs/runs/work/queue.ts";
 import type { Limiter } from "#limiter/limiter.ts";
@@ -22,8 +21,7 @@ export function runServiceOn(
   const ledger = new Ledger(storeDeps);
   const runs = new RunService({
     ledger,
-    clock,
-    runRemoval: runRemoval(storeDeps),
+    ...storeDeps,
     freezes: { of: () => Promise.resolve(undefined) },
     inventory: new Inventory(storeDeps),
     queues: { enqueue: () => Promise.resolve() } as unknown as RunQueues,

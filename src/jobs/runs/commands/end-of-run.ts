@@ -47,8 +47,8 @@ export async function startAsked(
     return showToEnd({ caller, context, run, resultsPath: options.out ?? how.resultsPathOf(run) });
   }
   output.answer(run, (shown) => shown.runId);
-  const service = app?.service(runs).service;
-  if (service !== undefined && !(await service.isServed((await service.record(run.runId)).bucket))) {
+  const service = app?.service(runs);
+  if (service !== undefined && !(await service.isServed((await service.ledger.run(run.runId)).bucket))) {
     output.say(
       `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${run.runId}`,
     );

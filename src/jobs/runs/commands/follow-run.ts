@@ -40,7 +40,7 @@ export async function follow(request: FollowRequest): Promise<{ report: RunRepor
   const { client, app, output, runId, interrupt, mode, resultsPath } = request;
   const { resumeCommand = `simfleet runs resume ${runId}` } = request;
   const service = app?.service(runs);
-  const run = await service?.service.record(runId);
+  const run = await service?.ledger.run(runId);
   const progress = new Progress(output);
   const { report, exitCode } = await followWork<Snapshot>({
     output,
@@ -52,7 +52,7 @@ export async function follow(request: FollowRequest): Promise<{ report: RunRepor
       service === undefined || run === undefined || mode === "watch"
         ? undefined
         : {
-            isServed: () => service.service.isServed(run.bucket),
+            isServed: () => service.isServed(run.bucket),
             work: (onIncident) => service.consume(run, onIncident),
           },
     report: async () => {

@@ -4,14 +4,13 @@ import { addAbortSignal } from "node:stream";
 import type { Command } from "@commander-js/extra-typings";
 import { pipeAt } from "#core/files/open-file.ts";
 import type { RowsRequest } from "#contract/route.ts";
-import { type PlanReport, changedText, createPlan, deletePlan, downloadVerdicts } from "../contract.ts";
+import { type PlanReport, changedText, createPlan, deletePlan, downloadVerdicts, percent } from "../contract.ts";
 import { assertCanWrite, writeResults } from "../results/results.ts";
 import { addSeeAlso, type Context, type ProcessIo, withCommon } from "#cli/context.ts";
 import { addWaveOptions, assertFilter } from "#cli/values.ts";
 import { operationQuery, planningCommand } from "./operation-options.ts";
 import { grouped, counted, duration } from "#cli/format.ts";
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
-import { percent } from "../waves.ts";
 import { costText } from "./confirmation.ts";
 
 export function planCommand(context: Context): Command {

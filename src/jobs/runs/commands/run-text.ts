@@ -3,8 +3,7 @@ import type { List } from "#cli/list.ts";
 import { grouped, counted, duration, problemText } from "#cli/format.ts";
 import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
-import { type RunReport, changedText, listRuns } from "../contract.ts";
-import { percent } from "../waves.ts";
+import { type RunReport, changedText, listRuns, percent } from "../contract.ts";
 
 /** How many rows have an outcome for one reason. */
 export interface Reason {

@@ -17,7 +17,7 @@ import type { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import { Script } from "#redis/script.ts";
 import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
-import type { WaveCheck } from "../waves.ts";
+import type { WaveCheck } from "../contract.ts";
 import { inventoryOf, readSharing, type Sharing } from "#engine/sharing.ts";
 import {
   type StoredRow,
@@ -67,9 +67,6 @@ const endWaveScript = runScript("end-wave.lua");
 const moveScript = runScript("start-run.lua", "move-run.lua");
 const commitScript = runScript("start-run.lua", "commit-run.lua");
 const problemScript = runScript("record-run-problem.lua");
-const keepPlanScript = Script.load(scriptFile("keep-plan.lua"));
-const reservePlanScript = Script.load(scriptFile("reserve-plan.lua"));
-const removePlanScript = Script.load(scriptFile("remove-plan.lua"));
 const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
 const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
 const markScript = Script.load(new URL("./mark-sent.lua", import.meta.url));
@@ -110,54 +107,6 @@ export class Ledger {
     const packed = await this.#redis.hgetBuffer(this.#keys.runDraft(draftId), String(segment));
     if (packed === null) throw expired(draftId);
     return unpackRows(packed, firstRow);
-  }
-
-  /**
-   * Keeps a draft as a planned run, which expires unless it is started. A plan with this id is replaced.
-   * @param plan what is kept with it; `uploadId`: the reservation that it came with
-   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE_CONFLICT if the run was started
-   */
-  async keepPlan(
-    head: RunHead,
-    draftId: string,
-    plan: { readonly text: string; readonly expiresAtMs: number; readonly bytes: number; readonly uploadId?: string },
-  ): Promise<void> {
-    const { runId, segments, submittedBy = "" } = head;
-    const keys = [this.#keys.run(runId), this.#keys.runDraft(draftId), this.#keys.runInput(runId), this.#keys.plans()];
-    const { text, expiresAtMs, bytes, uploadId = "" } = plan;
-    const fields = Object.entries({ ...encodeHead(head), state: "planned", plan: text }).flat();
-    const ttlMs = Math.max(1, Math.ceil(expiresAtMs - this.#clock.wallMs()));
-    const entry = `${expiresAtMs} ${bytes} ${submittedBy}`;
-    const args = [runId, segments.length, ttlMs, entry, uploadId, ...fields];
-    const reply = await keepPlanScript.run(this.#redis, keys, args);
-    if (reply === "expired") throw expired(runId);
-    if (reply === "exists") throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${runId} was already started`);
-  }
-
-  /**
-   * Reserves room for an upload or a plan.
-   * @param limits none: anything has room
-   * @returns `reserved`, or which limit its owner has reached
-   */
-  async reservePlan(
-    id: string,
-    { by, bytes, expiresAtMs }: { readonly by: string; readonly bytes: number; readonly expiresAtMs: number },
-    limits?: { readonly maxPlans: number; readonly maxBytes: number },
-  ): Promise<readonly ["reserved" | "bytes"] | readonly ["plans", oldest: string, expiresAtMs: number]> {
-    const max = limits === undefined ? ["", ""] : [limits.maxPlans, limits.maxBytes];
-    const args = [this.#clock.wallMs(), id, expiresAtMs, bytes, by, ...max];
-    return (await reservePlanScript.run(this.#redis, [this.#keys.plans()], args)) as ["reserved"];
-  }
-
-  /** Gives back what was reserved for an upload. */
-  async releasePlan(id: string): Promise<void> {
-    await this.#redis.hdel(this.#keys.plans(), id);
-  }
-
-  /** Removes a planned run; false if there is none. */
-  async removePlan(runId: string): Promise<boolean> {
-    const keys = [this.#keys.run(runId), this.#keys.runInput(runId), this.#keys.plans()];
-    return (await removePlanScript.run(this.#redis, keys, [runId])) === 1;
   }
 
   /** The planned runs, newest first. */
@@ -566,7 +515,8 @@ export function invalidCursor(cursor: string | undefined): SimfleetError {
   );
 }
 
-function expired(runId: string): SimfleetError {
+/** Rows of a draft have expired. */
+export function expired(runId: string): SimfleetError {
   return new SimfleetError(
     "STORE_UNAVAILABLE",
     `Rows of run ${runId} expired before the run was complete: submit it again`,

@@ -2,8 +2,7 @@
 import { SimfleetError } from "#core/errors.ts";
 import { problemIn } from "#engine/problem.ts";
 import { type RunOptions, type RunState, type Tally, type Outcome, outcomes } from "#fleet/run.ts";
-import type { Changed } from "../contract.ts";
-import type { WaveCheck } from "../waves.ts";
+import type { Changed, WaveCheck } from "../contract.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 
 /** A lease on a run expires after this time without renewal: its process died or lost Redis. */

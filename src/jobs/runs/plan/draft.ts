@@ -9,7 +9,7 @@ import type { RunOptions } from "#fleet/run.ts";
 import { parseGate, waveEnds } from "#fleet/waves.ts";
 import type { LateRows, RowFault } from "#intake/read-rows.ts";
 import type { RedisMemory } from "#redis/memory.ts";
-import type { PlanReport } from "../contract.ts";
+import { type PlanReport, percent } from "../contract.ts";
 import type { RowGroup, RunHead, SegmentSpan, Wave } from "../ledger/run-record.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type StoredRow, isCallable, operationOf } from "../ledger/packing.ts";
@@ -19,7 +19,6 @@ import { ChangeTally, PlanTally } from "./tally.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { assertFieldsKnown } from "#jobs/inventory/sims.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
-import { percent } from "../waves.ts";
 
 /** Rows to be drafted, and what they are for. */
 export interface DraftSource {

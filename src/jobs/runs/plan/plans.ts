@@ -7,11 +7,11 @@ import { randomUUID } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, isoTime, minuteMs } from "#core/time.ts";
 import type { Filter } from "#fleet/filter.ts";
-import type { RunOptions } from "#fleet/run.ts";
-import type { Changed, PlanDocument, PlanReport, PlanRow, RowVerdict } from "../contract.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import type { RowGroup, RunHead, RunRecord } from "../ledger/run-record.ts";
-import { planLines, planRowPage } from "../results/row-page.ts";
+import { Script } from "#redis/script.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
+import type { Changed, PlanDocument, PlanReport } from "../contract.ts";
+import { type Ledger, expired } from "../ledger/ledger.ts";
+import { type RowGroup, type RunHead, type RunRecord, encodeHead } from "../ledger/run-record.ts";
 import { maxDangerous } from "../submit.ts";
 import type { KnownFleet } from "./classify.ts";
 import type { Draft } from "./draft.ts";
@@ -19,6 +19,10 @@ import { type Forecast, aheadOf } from "./forecast.ts";
 import type { SomeRows } from "./tally.ts";
 
 const keepMs = 60 * minuteMs;
+
+const keepScript = Script.load(new URL("./keep-plan.lua", import.meta.url));
+const reserveScript = Script.load(new URL("./reserve-plan.lua", import.meta.url));
+const removeScript = Script.load(new URL("./remove-plan.lua", import.meta.url));
 
 /** A draft with its report. */
 export interface Planned {
@@ -29,7 +33,7 @@ export interface Planned {
 }
 
 /** A plan as it is kept with its run. */
-export interface KeptPlan {
+interface KeptPlan {
   readonly run: RunRecord;
   readonly expiresAtMs: number;
   readonly report: PlanReport;
@@ -47,41 +51,44 @@ export interface PlanLimits {
 export type Reservation = Awaited<ReturnType<Plans["reserve"]>>;
 
 export class Plans {
-  readonly #ledger: Ledger;
-  readonly #clock: Clock;
+  readonly #deps: Pick<StoreDeps, "redis" | "keys"> & { readonly ledger: Ledger; readonly clock: Clock };
 
-  constructor({ ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock }) {
-    this.#ledger = ledger;
-    this.#clock = clock;
+  constructor(deps: Pick<StoreDeps, "redis" | "keys"> & { readonly ledger: Ledger; readonly clock: Clock }) {
+    this.#deps = deps;
   }
 
   /** @throws SimfleetError NOT_FOUND if it has expired, was started, or never was */
   async get(planId: string): Promise<KeptPlan> {
-    const run = await this.#ledger.run(planId).catch((thrown: unknown) => {
-      if (thrown instanceof SimfleetError && thrown.code === "RUN_NOT_FOUND") throw missing(planId);
-      throw thrown;
-    });
-    if (run.plan === undefined) throw missing(planId);
+    const [run] = await this.#deps.ledger.read([planId]);
+    if (run?.plan === undefined) throw missing(planId);
     return { ...(JSON.parse(run.plan) as Omit<KeptPlan, "run">), run };
   }
 
   /**
-   * Keeps a draft as the plan with this id.
+   * Keeps a draft as a planned run, which expires unless it is started. A plan with this id is replaced.
    * @param origin `upload`: the room that was reserved for it
+   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE_CONFLICT if the run was started
    */
   async keep(
     { draft, report, confirm }: Planned,
     { planId, by, upload }: { planId: string; by: string; upload?: { id: string; bytes: number } | undefined },
   ): Promise<PlanDocument> {
-    const createdAtMs = this.#clock.wallMs();
-    const expiresAtMs = createdAtMs + keepMs;
-    const { id: uploadId, bytes = 0 } = upload ?? {};
+    const { redis, keys, clock } = this.#deps;
+    const createdAtMs = clock.wallMs();
+    const { id: uploadId = "", bytes = 0 } = upload ?? {};
     // Also removes what has expired.
-    if (upload === undefined) await this.#ledger.reservePlan(planId, { by, bytes, expiresAtMs });
-    const kept: Omit<KeptPlan, "run"> = { expiresAtMs, report, takes: draft.takes, confirm };
+    if (upload === undefined) await this.#reserve(planId, { by, bytes });
+    const kept = { expiresAtMs: createdAtMs + keepMs, report, takes: draft.takes, confirm };
     const head = { ...draft.head, runId: planId, createdAtMs, submittedBy: by };
-    const more = uploadId === undefined ? {} : { uploadId };
-    await this.#ledger.keepPlan(head, draft.draftId, { text: JSON.stringify(kept), expiresAtMs, bytes, ...more });
+    const fields = Object.entries({ ...encodeHead(head), state: "planned", plan: JSON.stringify(kept) }).flat();
+    const entry = `${kept.expiresAtMs} ${bytes} ${by}`;
+    const reply = await keepScript.run(
+      redis,
+      [keys.run(planId), keys.runDraft(draft.draftId), keys.runInput(planId), keys.plans()],
+      [planId, head.segments.length, keepMs, entry, uploadId, ...fields],
+    );
+    if (reply === "expired") throw expired(planId);
+    if (reply === "exists") throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${planId} was already started`);
     return documentOf(planId, kept);
   }
 
@@ -90,23 +97,11 @@ export class Plans {
     return documentOf(planId, await this.get(planId));
   }
 
-  /** Lists the rows of a plan with their verdicts. @throws SimfleetError NOT_FOUND, REQUEST_INVALID */
-  async rows(
-    planId: string,
-    query: { verdict?: RowVerdict | undefined; limit: number; cursor?: string | undefined },
-  ): Promise<{ rows: PlanRow[]; nextCursor: string | null }> {
-    return planRowPage((await this.get(planId)).run, this.#ledger, query);
-  }
-
-  /** Renders the verdict of every row of a plan, as lines of a CSV file. @throws SimfleetError NOT_FOUND */
-  async verdicts(planId: string): Promise<AsyncGenerator<string>> {
-    const { run } = await this.get(planId);
-    return planLines(run, this.#ledger);
-  }
-
   /** @throws SimfleetError NOT_FOUND */
   async remove(planId: string): Promise<void> {
-    if (!(await this.#ledger.removePlan(planId))) throw missing(planId);
+    const { redis, keys } = this.#deps;
+    const planKeys = [keys.run(planId), keys.runInput(planId), keys.plans()];
+    if ((await removeScript.run(redis, planKeys, [planId])) !== 1) throw missing(planId);
   }
 
   /**
@@ -114,23 +109,23 @@ export class Plans {
    * @throws SimfleetError PLAN_LIMIT when the caller has too many plans, or too many bytes of them
    */
   async reserve(by: string, limits: PlanLimits) {
-    const { plansPerCaller: maxPlans, planBytesPerCaller: maxBytes } = limits;
+    const { redis, keys, clock } = this.#deps;
+    const { plansPerCaller, planBytesPerCaller } = limits;
     const id = `u-${randomUUID()}`;
     let bytes = 0;
-    const take = async (more: number): Promise<void> => {
+    const grow = async (more: number): Promise<void> => {
       bytes += more;
-      const expiresAtMs = this.#clock.wallMs() + keepMs;
-      const reply = await this.#ledger.reservePlan(id, { by, bytes, expiresAtMs }, { maxPlans, maxBytes });
+      const reply = await this.#reserve(id, { by, bytes }, limits);
       if (reply[0] === "reserved") return;
       if (reply[0] === "bytes") {
-        throw limited(`more than ${maxBytes} bytes of plans and files (http.planBytesPerCaller)`);
+        throw limited(`more than ${planBytesPerCaller} bytes of plans and files (http.planBytesPerCaller)`);
       }
-      const [, oldest = "", oldestMs = 0] = reply;
+      const [, oldest, oldestMs] = reply;
       const first = oldest === "" ? "" : `; the oldest is ${oldest}`;
-      const what = `more than ${maxPlans} plans and files (http.plansPerCaller)${first}`;
-      throw limited(what, oldest === "" ? minuteMs : oldestMs - this.#clock.wallMs());
+      const what = `more than ${plansPerCaller} plans and files (http.plansPerCaller)${first}`;
+      throw limited(what, oldest === "" ? minuteMs : oldestMs - clock.wallMs());
     };
-    await take(0);
+    await grow(0);
     return {
       id,
       /** Bytes that have come so far. */
@@ -138,10 +133,22 @@ export class Plans {
         return bytes;
       },
       /** Takes note of more bytes. @throws SimfleetError PLAN_LIMIT when they are too many */
-      grow: take,
+      grow,
       /** Gives it back. */
-      release: () => this.#ledger.releasePlan(id),
+      release: () => redis.hdel(keys.plans(), id),
     };
+  }
+
+  /** @param limits none: anything has room @returns `reserved`, or which limit its owner has reached */
+  async #reserve(id: string, { by, bytes }: { by: string; bytes: number }, limits?: PlanLimits) {
+    const { redis, keys, clock } = this.#deps;
+    const nowMs = clock.wallMs();
+    const { plansPerCaller = "", planBytesPerCaller = "" } = limits ?? {};
+    const args = [nowMs, id, nowMs + keepMs, bytes, by, plansPerCaller, planBytesPerCaller];
+    return (await reserveScript.run(redis, [keys.plans()], args)) as
+      | readonly ["reserved"]
+      | readonly ["bytes"]
+      | readonly ["plans", oldest: string, expiresAtMs: number];
   }
 }
 
@@ -282,11 +289,4 @@ async function someSimHas(speedClass: string, { inventory, profile }: KnownFleet
   };
   for await (const found of inventory.scan(profile, filter, { keyColumn: "simId" })) if (found.length > 0) return true;
   return false;
-}
-
-/** The run's failure limit, in rows. */
-export function failureLimit(options: RunOptions, calls: number): number | undefined {
-  const limit = options.maxFailures;
-  if (limit === undefined) return undefined;
-  return "rows" in limit ? limit.rows : Math.floor((calls * limit.percent) / 100);
 }

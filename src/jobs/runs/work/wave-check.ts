@@ -11,7 +11,7 @@ import { pickFields } from "#fleet/sim/sim-fields.ts";
 import { type Gate, parseGate } from "#fleet/waves.ts";
 import type { OpenInventory } from "#jobs/inventory/open.ts";
 import { type KnownSim, fieldTextOf } from "#jobs/inventory/records/sim-record.ts";
-import { type WaveCheck, percent } from "../waves.ts";
+import { type WaveCheck, percent } from "../contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type StoredRow, isCallable } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
