@@ -12,8 +12,7 @@ import { runRemoval } from "./removal/removal.ts";
 import { inputSeal } from "./sealed-inputs.ts";
 import { RunService } from "./service.ts";
 import { execute } from "./work/execute.ts";
-import { runQueues } from "./work/queue.ts";
-import type { SegmentReference } from "./work/row-attempt.ts";
+import { type SegmentReference, runQueues } from "./work/queue.ts";
 import { checkWave } from "./work/wave-check.ts";
 import { RunWatch } from "./work/run-watch.ts";
 

@@ -18,7 +18,7 @@ import {
   simChangeOf,
 } from "#fleet/sim-operation/sim-operation.ts";
 import { fieldInputOf, type Inventory } from "#jobs/inventory/store/inventory.ts";
-import type { ShownSim, SegmentState } from "../ledger/settlement.ts";
+import type { ShownSim } from "../ledger/settlement.ts";
 import {
   type FieldValues,
   type Settled,
@@ -30,11 +30,10 @@ import {
 } from "../ledger/packing.ts";
 import type { CallOptions } from "#api/client-options.ts";
 import { hasSecrets } from "../sealed-inputs.ts";
-import { makeCall } from "./row-call.ts";
-import type { LostRow } from "./lost-call.ts";
+import { type TryResult, later, makeCall } from "./row-call.ts";
 import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
-import type { SegmentReference, TryResult } from "./row-attempt.ts";
+import type { SegmentReference } from "./queue.ts";
 import { OutcomeWriter } from "./outcome-writer.ts";
 import type { Account } from "#api/account.ts";
 import type { Clock } from "#core/time.ts";
@@ -53,6 +52,21 @@ const refusalPauseMs = 30_000;
 /** At least so many rows are tried alone, so that deaths that no row has caused fall on different ones. */
 const minSuspects = 16;
 
+/** What the work on a segment uses; shared by all segments of a process. */
+interface JobContext {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly inventory: Inventory;
+  readonly accountFor: (profile: string) => Account;
+  readonly watch: RunWatch;
+  /** Finds a row that kills its worker. */
+  readonly guard: Pick<PoisonGuard, "runAlone">;
+  /** Opens the sealed ones among the inputs of a row. */
+  readonly openInputs: (operation: SimOperation, inputs: readonly string[]) => Promise<readonly string[]>;
+  /** Rows in progress at once in one segment. */
+  readonly lanes: number;
+}
+
 /**
  * @param signal aborts when this process stops or has lost the job; no new call is made then
  * @throws errors of the ledger; the queue then retries the segment
@@ -62,214 +76,180 @@ export async function execute(
   context: JobContext,
   signal: AbortSignal,
 ): Promise<JobResult> {
-  const work = await context.watch.enter(reference.runId);
+  const { ledger } = context;
+  const { runId, segment } = reference;
+  const work = await context.watch.enter(runId);
   if (work === undefined) {
-    await packIfSettled(reference, context);
+    // The process that settled the last row of a run may have died before it packed the segment.
+    if ((await ledger.state(runId)) === "completed") await ledger.finishSegment(await ledger.run(runId), segment);
     return { kind: "parked" };
   }
   if (work === "yielding") {
     const reason = "it waits for calls in flight of an older run that sets the same fields";
-    await context.ledger.recordProblem(reference.runId, { message: reason, delayMs: sleepInPlaceMs, isExpected: true });
-    return { kind: "postponed", delayMs: sleepInPlaceMs, scope: "job", reason };
+    await ledger.recordProblem(runId, { message: reason, delayMs: sleepInPlaceMs, isExpected: true });
+    return later(sleepInPlaceMs, reason);
   }
-  const { halt, leave } = work;
   try {
-    const run = await context.ledger.run(reference.runId);
-    const isOver = AbortSignal.any([signal, halt]);
-    return await workOff(await SegmentWork.load(run, reference, context, isOver), context.clock, isOver);
+    const run = await ledger.run(runId);
+    const isOver = AbortSignal.any([signal, work.halt]);
+    const open = await claimOpenRows(run, segment, context);
+    return await new SegmentWork(run, reference, open, { ...context, signal: isOver }).workOff();
   } finally {
-    await leave();
-  }
-}
-
-/** The process that settled the last row of a run may have died before it packed the segment. */
-async function packIfSettled({ runId, segment }: SegmentReference, { ledger }: JobContext): Promise<void> {
-  if ((await ledger.state(runId)) === "completed") await ledger.finishSegment(await ledger.run(runId), segment);
-}
-
-async function workOff(work: SegmentWork, clock: Clock, signal: AbortSignal): Promise<JobResult> {
-  for (;;) {
-    const result = await work.pass();
-    if (result !== undefined) return result;
-    const delayMs = work.backoffMs();
-    if (delayMs > sleepInPlaceMs) {
-      return { kind: "postponed", delayMs, scope: "job", reason: "rows without a usable response are tried again" };
-    }
-    await clock.sleep(delayMs, signal).catch(() => undefined);
+    await work.leave();
   }
 }
 
 class SegmentWork {
   readonly #run: RunRecord;
   readonly #segment: number;
-  readonly #context: JobContext;
-  readonly #signal: AbortSignal;
+  readonly #context: JobContext & { readonly signal: AbortSignal };
   readonly #outcomeWriter: OutcomeWriter;
   readonly #tries: Map<number, Tries>;
-  /** Rows that were open when the work on the segment started. */
-  readonly #open: OpenRows;
-  readonly #pending = new Map<number, StoredRow>();
+  readonly #pending: Set<OpenRow>;
   readonly #unsafe: UnsafeCalls;
   /** How many processes have died with the segment; 0 once this one has tried the suspects. */
   #deaths: number;
   readonly #callOptions: CallOptions;
   #doneBefore: number;
   #incident = 0;
-  #stop: JobResult | undefined;
+  #stop: (JobResult & { kind: "postponed" }) | undefined;
 
-  private constructor(deps: {
-    run: RunRecord;
-    segment: number;
-    open: OpenRows;
-    context: JobContext;
-    signal: AbortSignal;
-    deaths: number;
-  }) {
-    const { run, segment, open, context, signal } = deps;
-    this.#open = open;
+  constructor(
+    run: RunRecord,
+    { segment, deaths = 0 }: SegmentReference,
+    open: { readonly rows: readonly OpenRow[]; readonly tries: ReadonlyMap<number, Tries> },
+    context: JobContext & { readonly signal: AbortSignal },
+  ) {
+    const { runId } = run;
+    const { watch, signal } = context;
     this.#run = run;
     this.#segment = segment;
     this.#context = context;
-    this.#signal = signal;
-    this.#tries = new Map(open.state.tries);
+    this.#tries = new Map(open.tries);
+    this.#pending = new Set(open.rows);
+    this.#deaths = deaths;
     this.#doneBefore = run.tally.done;
-    context.watch.observe(run.runId, "running", run.tally.pending);
+    watch.observe(runId, "running", run.tally.pending);
     this.#outcomeWriter = new OutcomeWriter({ ...context, run, segment });
-    this.#unsafe = new UnsafeCalls({ ...context, runId: run.runId, segment, tries: this.#tries, signal });
-    this.#deaths = deps.deaths;
+    this.#unsafe = new UnsafeCalls({ ...context, runId, segment, tries: this.#tries });
     const { callsPerMinute } = run.options;
     this.#callOptions = {
-      backlog: () => context.watch.pendingOf(run.runId),
+      backlog: () => watch.pendingOf(runId),
       signal,
       // A user waits for a run of one row, such as a retry.
       urgency: run.total === 1 ? "priority" : "normal",
       beforeSending: () => this.#assertHeld(),
-      ...(callsPerMinute === undefined ? {} : { pace: { id: run.runId, callsPerMinute } }),
+      ...(callsPerMinute === undefined ? {} : { pace: { id: runId, callsPerMinute } }),
     };
-    for (const [place, row] of open.rows) this.#pending.set(place, row);
   }
 
-  static async load(
-    run: RunRecord,
-    { segment, deaths = 0 }: SegmentReference,
-    context: JobContext,
-    signal: AbortSignal,
-  ): Promise<SegmentWork> {
-    const open = await claimOpenRows(run, segment, context);
-    return new SegmentWork({ run, segment, open, context, signal, deaths });
+  async workOff(): Promise<JobResult> {
+    for (;;) {
+      const result = await this.#pass();
+      if (result !== undefined) return result;
+      const delayMs = this.#backoffMs();
+      if (delayMs > sleepInPlaceMs) return later(delayMs, "rows without a usable response are tried again");
+      await this.#context.clock.sleep(delayMs, this.#context.signal).catch(() => undefined);
+    }
   }
 
   /** Delay before the next pass, based on the remaining row with the most attempts. */
-  backoffMs(): number {
-    const attempts = this.#dueRows().map(([place]) => this.#tries.get(place)?.attempts ?? 0);
-    return backoffMs(retryBackoff, Math.max(1, ...attempts));
+  #backoffMs(): number {
+    return backoffMs(retryBackoff, Math.max(1, ...this.#dueRows().map((row) => this.#attemptsOf(row))));
+  }
+
+  #attemptsOf({ place }: OpenRow): number {
+    return this.#tries.get(place)?.attempts ?? 0;
   }
 
   /** The pending rows, except those whose record is read again later; those with the fewest attempts first. */
-  #dueRows(): [number, StoredRow][] {
+  #dueRows(): OpenRow[] {
     const nowMs = this.#context.clock.wallMs();
-    const attempts = (place: number): number => this.#tries.get(place)?.attempts ?? 0;
     return [...this.#pending]
-      .filter(([place]) => (this.#tries.get(place)?.readAtMs ?? 0) <= nowMs)
-      .toSorted(([a], [b]) => attempts(a) - attempts(b));
+      .filter(({ place }) => (this.#tries.get(place)?.readAtMs ?? 0) <= nowMs)
+      .toSorted((a, b) => this.#attemptsOf(a) - this.#attemptsOf(b));
   }
 
   /** Attempts each pending row that is due once; returns undefined if rows that are worth another pass are left. */
-  async pass(): Promise<JobResult | undefined> {
+  async #pass(): Promise<JobResult | undefined> {
+    const { ledger, clock, signal, lanes } = this.#context;
     this.#stop = undefined;
     this.#incident = 0;
     const due = this.#dueRows();
     const ended = await Promise.allSettled([this.#trySuspects(due)]);
     const rows = due.values();
-    const lanes = Array.from({ length: Math.min(this.#context.lanes, due.length) }, () =>
-      this.#lane(rows, (place, row) => this.#attempt(place, row)),
+    const inLanes = Array.from({ length: Math.min(lanes, due.length) }, () =>
+      this.#lane(rows, (row) => this.#attempt(row)),
     );
-    ended.push(...(await Promise.allSettled(lanes)));
+    ended.push(...(await Promise.allSettled(inLanes)));
     await this.#outcomeWriter.flush();
     const failed = ended.find((lane) => lane.status === "rejected");
     if (failed !== undefined) throw failed.reason;
-    if (this.#pending.size === 0) return this.#finish();
-    if (this.#outcomeWriter.state !== "running") return { kind: "parked" };
-    if (this.#signal.aborted) return { kind: "handed-back" };
-    return this.#stop ?? this.#waitForRecords();
-  }
-
-  /** The result if all rows that are left wait for their records; undefined if another row is left. */
-  #waitForRecords(): JobResult | undefined {
-    if (this.#dueRows().length > 0) return undefined;
-    const times = [...this.#pending.keys()].map((place) => this.#tries.get(place)?.readAtMs ?? 0);
-    const delayMs = Math.max(1, Math.min(...times) - this.#context.clock.wallMs());
-    return {
-      kind: "postponed",
-      delayMs,
-      scope: "job",
-      reason: "waiting to read the result of calls whose responses were lost",
-    };
-  }
-
-  async #finish(): Promise<JobResult> {
-    const isFinished = await this.#context.ledger.finishSegment(this.#run, this.#segment);
-    if (!isFinished) {
+    const { state, hasEndedWave } = this.#outcomeWriter;
+    if (this.#pending.size === 0) {
+      if (await ledger.finishSegment(this.#run, this.#segment)) return { kind: "finished", hasEndedWave };
       throw new SimfleetError("INTERNAL", `Rows of run ${this.#run.runId} have no outcome (segment ${this.#segment})`);
     }
-    return { kind: "finished", hasEndedWave: this.#outcomeWriter.hasEndedWave };
+    if (state !== "running") return { kind: "parked" };
+    if (signal.aborted) return { kind: "handed-back" };
+    if (this.#stop !== undefined || this.#dueRows().length > 0) return this.#stop;
+    const times = [...this.#pending].map(({ place }) => this.#tries.get(place)?.readAtMs ?? 0);
+    const delayMs = Math.max(1, Math.min(...times) - clock.wallMs());
+    return later(delayMs, "waiting to read the result of calls whose responses were lost");
   }
 
   /** Takes the rows out of `due` that may have killed a process. Each death starts with another one, in case none has. */
-  async #trySuspects(due: [number, StoredRow][]): Promise<void> {
+  async #trySuspects(due: OpenRow[]): Promise<void> {
     if (this.#deaths === 0) return;
-    const { guard, ledger } = this.#context;
-    const { runId } = this.#run;
-    const suspects = due.splice(0, Math.max(this.#context.lanes, minSuspects));
+    const { guard, lanes } = this.#context;
+    const suspects = due.splice(0, Math.max(lanes, minSuspects));
     suspects.push(...suspects.splice(0, this.#deaths % Math.max(1, suspects.length)));
     const message = `a worker crashed or stood still while it processed rows of this run (${this.#deaths} in all): they are tried one at a time`;
-    await ledger.recordProblem(runId, { message, delayMs: 0 });
-    await this.#lane(suspects.values(), async (place, row) => {
-      const name = `run ${runId}, line ${row.line}`;
+    await this.#recordProblem(message, 0);
+    await this.#lane(suspects.values(), async (row) => {
+      const name = `run ${this.#run.runId}, line ${row.row.line}`;
       const end = await guard.runAlone(name, async () => {
-        if (this.#mayContinue) await this.#attempt(place, row);
+        if (this.#mayContinue) await this.#attempt(row);
       });
-      if (end === quarantined) await this.#quarantine(place, row);
+      if (end === quarantined) await this.#quarantine(row);
     });
     if (this.#mayContinue) this.#deaths = 0;
   }
 
   get #mayContinue(): boolean {
-    return this.#stop === undefined && !this.#signal.aborted && this.#outcomeWriter.state === "running";
+    return this.#stop === undefined && !this.#context.signal.aborted && this.#outcomeWriter.state === "running";
   }
 
-  async #lane(
-    rows: Iterator<readonly [number, StoredRow]>,
-    attempt: (place: number, row: StoredRow) => Promise<void>,
-  ): Promise<void> {
+  async #lane(rows: Iterator<OpenRow>, attempt: (row: OpenRow) => Promise<void>): Promise<void> {
     while (this.#mayContinue) {
       const outageMs = this.#context.watch.outageMs(this.#run.runId);
       if (outageMs > 0) return this.#stopWith(untilOutageEnds(outageMs));
       const next = rows.next();
       if (next.done) return;
-      const [place, row] = next.value;
-      await attempt(place, row);
+      await attempt(next.value);
     }
   }
 
-  async #attempt(place: number, row: StoredRow): Promise<void> {
-    await this.#take(place, row, await this.#try(place, row));
+  async #attempt(row: OpenRow): Promise<void> {
+    await this.#take(row, await this.#try(row));
   }
 
-  async #quarantine(place: number, row: StoredRow): Promise<void> {
-    const tries = this.#tries.get(place);
+  async #quarantine(open: OpenRow): Promise<void> {
+    const tries = this.#tries.get(open.place);
     const outcome = tries?.sentAtMs === undefined ? "failed" : "unknown";
-    const message = `line ${row.line}, SIM ${row.key}: ${quarantineReason}`;
+    const message = `line ${open.row.line}, SIM ${open.row.key}: ${quarantineReason}`;
     await this.#context.ledger.recordProblem(this.#run.runId, { message, delayMs: 0, event: "run.row-quarantined" });
-    await this.#settle(place, row, { outcome, reason: `${quarantineReason}${doubtOf(tries)}` }, "no-call");
+    await this.#settle(open, { outcome, reason: `${quarantineReason}${doubtOf(tries)}` }, "no-call");
   }
 
-  async #try(place: number, row: StoredRow): Promise<TryResult> {
-    const operation = operationOf(this.#run, row);
-    const account = this.#context.accountFor(this.#run.profile);
-    const lost = (): LostRow => ({ operation, row, before: this.#valuesBefore(place, row), account });
-    if (row.onlyIf !== undefined && !this.#unsafe.wasSent(place)) {
-      const present = await this.#context.inventory.sim(this.#run.profile, row.key);
+  async #try(open: OpenRow): Promise<TryResult> {
+    const { place, row, operation, change } = open;
+    const { inventory, accountFor, openInputs, signal } = this.#context;
+    const { profile } = this.#run;
+    const account = accountFor(profile);
+    const wasSent = this.#unsafe.wasSent(place);
+    if (row.onlyIf !== undefined && !wasSent) {
+      const present = await inventory.sim(profile, row.key);
       const changed = row.onlyIf.find(([field, value]) => (fieldInputOf(present, field) ?? null) !== value);
       if (changed !== undefined) {
         return { kind: "skipped", reason: noLonger(changed, fieldInputOf(present, changed[0])) };
@@ -284,109 +264,90 @@ class SegmentWork {
           afterUnauthorized: () => this.#unsafe.unmark(place),
         };
     try {
-      if (this.#unsafe.wasSent(place)) return await this.#unsafe.settle(place, lost());
-      const inputs = hasSecrets(operation) ? await this.#context.openInputs(operation, row.inputs) : row.inputs;
-      const result = await makeCall(
-        account,
-        { operation, row: { key: row.key, inputs }, changes: this.#changesOf(place) },
-        options,
-      );
-      return isSafe ? result : await this.#unsafe.after(place, result, lost());
+      if (wasSent) return await this.#unsafe.settle({ ...open, account });
+      const inputs = hasSecrets(operation) ? await openInputs(operation, row.inputs) : row.inputs;
+      const result = await makeCall(account, { operation, row: { key: row.key, inputs }, change }, options);
+      return isSafe ? result : await this.#unsafe.after(result, { ...open, account });
     } catch (thrown) {
       // Stopped while waiting for a permit: nothing was sent now. A call in flight ends with its response.
       if (thrown instanceof NotSent) return thrown.result;
-      if (!this.#signal.aborted) throw thrown;
-      return {
-        kind: "postponed",
-        delayMs: 1,
-        scope: "job",
-        wasRateLimited: false,
-        isProblem: false,
-        reason: "stopped while it waited for the quota",
-      };
+      if (!signal.aborted) throw thrown;
+      return later(1, "stopped while it waited for the quota");
     }
   }
 
   /** After this process stood still, a newer run may have superseded the row. @throws NotSent */
   #assertHeld(): Promise<void> {
-    if (!this.#signal.aborted && this.#context.watch.isHeld(this.#run.runId)) return Promise.resolve();
-    return Promise.reject(new NotSent("this process stood still, or the run has stopped", { isProblem: false }));
+    const { signal, watch } = this.#context;
+    if (!signal.aborted && watch.isHeld(this.#run.runId)) return Promise.resolve();
+    return Promise.reject(new NotSent("this process stood still, or the run has stopped"));
   }
 
-  async #take(place: number, row: StoredRow, result: TryResult): Promise<void> {
+  async #take(open: OpenRow, result: TryResult): Promise<void> {
     switch (result.kind) {
       case "done":
         this.#doneBefore += 1;
         this.#noteAnswered();
-        return this.#settle(place, row, { outcome: "done", reason: this.#noteOfDone(place), ...result });
+        return this.#settle(open, { outcome: "done", reason: this.#noteOfDone(open), ...result });
       case "already":
         this.#noteAnswered();
         // An earlier call of this row, whose response was lost, may have made it so.
-        return this.#tries.get(place)?.unknownSinceMs === undefined
-          ? this.#settle(place, row, { outcome: "skipped", reason: result.reason, isAnswered: true })
-          : this.#settle(place, row, { outcome: "done", reason: this.#noteOfDone(place) });
+        return this.#tries.get(open.place)?.unknownSinceMs === undefined
+          ? this.#settle(open, { outcome: "skipped", reason: result.reason, isAnswered: true })
+          : this.#settle(open, { outcome: "done", reason: this.#noteOfDone(open) });
       case "skipped":
-        return this.#settle(place, row, { outcome: "skipped", ...result }, "no-call");
+        return this.#settle(open, { outcome: "skipped", ...result }, "no-call");
       case "lost":
         if (result.outcome === "done") this.#noteAnswered();
         else await this.#noteLost(result.reason);
-        return this.#settle(place, row, { outcome: result.outcome, reason: result.reason });
+        return this.#settle(open, result);
       case "rejected":
         this.#noteAnswered();
-        return this.#settle(place, row, { outcome: "rejected", ...result });
-      case "postponed":
-        if (result.wasRateLimited) this.#outcomeWriter.countCall(result);
-        if (result.isProblem) await this.#recordProblem(result.reason, result.delayMs);
-        return this.#stopWith({ ...result, kind: "postponed" });
-      case "refused":
-        this.#outcomeWriter.countCall({ wasRateLimited: false });
+        return this.#settle(open, { outcome: "rejected", ...result });
+      case "postponed": {
+        const { wasRateLimited, isProblem, ...stop } = result;
+        if (wasRateLimited === true) this.#outcomeWriter.countCall("throttled");
+        if (isProblem === true) await this.#recordProblem(stop.reason, stop.delayMs);
+        return this.#stopWith(stop);
+      }
+      case "refused": {
+        const { error: refusal } = result;
+        this.#outcomeWriter.countCall();
         // If other rows were allowed, a forbidden row is a problem of that row only.
-        if (result.error.code === "PLATFORM_FORBIDDEN" && this.#doneBefore > 0) {
-          return this.#settle(place, row, { outcome: "rejected", reason: result.error.message }, "counted");
+        if (refusal.code === "PLATFORM_FORBIDDEN" && this.#doneBefore > 0) {
+          return this.#settle(open, { outcome: "rejected", reason: refusal.message }, "counted");
         }
-        await this.#recordProblem(result.error.message, refusalPauseMs);
-        return this.#stopWith({
-          kind: "postponed",
-          delayMs: refusalPauseMs,
-          scope: "job",
-          reason: result.error.message,
-          refusal: result.error,
-        });
+        await this.#recordProblem(refusal.message, refusalPauseMs);
+        return this.#stopWith({ ...later(refusalPauseMs, refusal.message), refusal });
+      }
       case "waiting":
-        return this.#unsafe.readLater(place, result.delayMs);
+        return this.#unsafe.readLater(open.place, result.delayMs);
       case "unknown":
       case "failed-try":
-        return this.#tryAgain(place, row, result);
+        return this.#tryAgain(open, result);
     }
   }
 
-  async #tryAgain(
-    place: number,
-    row: StoredRow,
-    result: { kind: "unknown" | "failed-try"; reason: string },
-  ): Promise<void> {
+  async #tryAgain(open: OpenRow, { kind, reason }: { kind: "unknown" | "failed-try"; reason: string }): Promise<void> {
+    const { ledger, clock } = this.#context;
+    const { place } = open;
     const before = this.#tries.get(place);
-    const attempts = (before?.attempts ?? 0) + 1;
-    const unknownSinceMs =
-      before?.unknownSinceMs ?? (result.kind === "unknown" ? this.#context.clock.wallMs() : undefined);
-    const tries: Tries = {
-      attempts,
-      reason: result.reason,
-      ...(unknownSinceMs === undefined ? {} : { unknownSinceMs }),
-    };
+    const attempts = this.#attemptsOf(open) + 1;
+    const unknownSinceMs = before?.unknownSinceMs ?? (kind === "unknown" ? clock.wallMs() : undefined);
+    const tries: Tries = { attempts, reason, ...(unknownSinceMs === undefined ? {} : { unknownSinceMs }) };
     this.#incident += 1;
     if (attempts >= maxAttempts) {
-      return this.#settle(place, row, { outcome: "failed", reason: `gave up: ${result.reason}${doubtOf(tries)}` });
+      return this.#settle(open, { outcome: "failed", reason: `gave up: ${reason}${doubtOf(tries)}` });
     }
-    this.#outcomeWriter.countCall({ wasRateLimited: false });
+    this.#outcomeWriter.countCall();
     this.#tries.set(place, tries);
     const isPlatformDown = this.#incident >= outageAfterFailures;
-    const delayMs = isPlatformDown ? Math.max(sleepInPlaceMs, this.backoffMs()) : this.backoffMs();
+    const delayMs = isPlatformDown ? Math.max(sleepInPlaceMs, this.#backoffMs()) : this.#backoffMs();
     await Promise.all([
-      this.#context.ledger.recordTries(this.#run.runId, this.#segment, new Map([[place, tries]]), before?.owner),
-      this.#recordProblem(result.reason, delayMs),
+      ledger.recordTries(this.#run.runId, this.#segment, new Map([[place, tries]]), before?.owner),
+      this.#recordProblem(reason, delayMs),
     ]);
-    if (isPlatformDown) this.#stopWith({ kind: "postponed", delayMs, scope: "job", reason: result.reason });
+    if (isPlatformDown) this.#stopWith(later(delayMs, reason));
   }
 
   /** While the platform is down, no further rows of the run are sent that would end as unknown. */
@@ -407,135 +368,99 @@ class SegmentWork {
     return this.#context.ledger.recordProblem(this.#run.runId, { message, delayMs });
   }
 
-  #noteOfDone(place: number): string {
+  #noteOfDone({ place }: OpenRow): string {
     return this.#tries.get(place)?.unknownSinceMs === undefined ? "" : "a response was lost; the change was sent again";
   }
 
   async #settle(
-    place: number,
-    row: StoredRow,
+    open: OpenRow,
     end: { outcome: Settled["outcome"]; reason: string; shown?: ShownSim; isAnswered?: true },
     call: "counted" | "to-count" | "no-call" = "to-count",
   ): Promise<void> {
-    if (call === "to-count") this.#outcomeWriter.countCall({ wasRateLimited: false });
-    const attempts = this.#tries.get(place)?.attempts ?? 0;
+    const { place, row, change, before, basisMs } = open;
+    const { outcome, reason, shown, isAnswered = false } = end;
+    if (call === "to-count") this.#outcomeWriter.countCall();
+    const attempts = this.#attemptsOf(open) + (call === "no-call" ? 0 : 1);
+    const finishedAtMs = this.#context.clock.wallMs();
     await this.#outcomeWriter.settle({
-      shown: end.shown,
-      set: this.#changesOf(place).map(([field]) => field),
-      basisMs: this.#open.changedAtMs.get(row.key),
-      ...(end.isAnswered === true ? { isAnswered: true } : {}),
+      shown,
+      set: change.set,
+      basisMs,
+      isAnswered,
       place,
       key: row.key,
       weight: row.weight,
-      settled: {
-        outcome: end.outcome,
-        reason: end.reason,
-        previous: this.#valuesBefore(place, row),
-        attempts: call === "no-call" ? attempts : attempts + 1,
-        finishedAtMs: this.#context.clock.wallMs(),
-      },
+      settled: { outcome, reason, previous: before, attempts, finishedAtMs },
     });
-    this.#pending.delete(place);
-  }
-
-  /**
-   * The inventory's current values are more recent than those at submission, unless they are the requested ones: after a
-   * crash a sync may have seen this very change before the run could settle it.
-   */
-  #valuesBefore(place: number, row: StoredRow): FieldValues {
-    const present = this.#open.before.get(place);
-    if (present === undefined || row.before === undefined) return row.before ?? present;
-    return this.#changesOf(place).every(([, after], i) => after === present[i]) ? row.before : present;
-  }
-
-  #changesOf(place: number): readonly FieldChange[] {
-    return this.#open.changes.get(place) ?? [];
+    this.#pending.delete(open);
   }
 
   /** The longest of several delays applies. */
   #stopWith(result: JobResult & { kind: "postponed" }): void {
-    const { kind, delayMs, scope, reason, refusal } = result;
-    const isLonger = this.#stop?.kind !== "postponed" || this.#stop.delayMs < delayMs;
-    if (isLonger) this.#stop = { kind, delayMs, scope, reason, ...(refusal === undefined ? {} : { refusal }) };
+    if (this.#stop === undefined || this.#stop.delayMs < result.delayMs) this.#stop = result;
   }
 }
 
-function untilOutageEnds(delayMs: number): JobResult & { kind: "postponed" } {
-  return { kind: "postponed", delayMs, scope: "job", reason: "the responses to too many calls in a row were lost" };
+function untilOutageEnds(delayMs: number) {
+  return later(delayMs, "the responses to too many calls in a row were lost");
 }
 
-// What the work on a segment uses; shared by all segments of a process.
-
-/** Dependencies of a segment's work. */
-interface JobContext {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly inventory: Inventory;
-  readonly accountFor: (profile: string) => Account;
-  /** Shared by all segments of this process. */
-  readonly watch: RunWatch;
-  /** Finds a row that kills its worker. */
-  readonly guard: Pick<PoisonGuard, "runAlone">;
-  /** Opens the sealed ones among the inputs of a row. */
-  readonly openInputs: (operation: SimOperation, inputs: readonly string[]) => Promise<readonly string[]>;
-  /** Rows in progress at once in one segment. */
-  readonly lanes: number;
-}
-
-// The rows of a segment that have no outcome yet: what they change, and what the inventory knows of their SIMs.
-
-interface OpenRows {
-  readonly state: SegmentState;
-  /** Rows that make a call and have no outcome yet, by position. */
-  readonly rows: readonly (readonly [place: number, row: StoredRow])[];
-  /** Changes of each row, by place. */
-  readonly changes: ReadonlyMap<number, readonly FieldChange[]>;
-  /** Values of the fields that each row sets, by place, as the inventory has them now. */
-  readonly before: ReadonlyMap<number, FieldValues>;
-  /** When the inventory had last changed each SIM, by key; SIMs that it does not know are absent. */
-  readonly changedAtMs: ReadonlyMap<string, number>;
+/** A row that makes a call and has no outcome yet: what it changes, and what the inventory knows of its SIM. */
+interface OpenRow {
+  readonly place: number;
+  readonly row: StoredRow;
+  readonly operation: SimOperation;
+  readonly changes: readonly FieldChange[];
+  readonly change: SimChange;
+  /** Values of the fields that it sets, before its call. */
+  readonly before: FieldValues;
+  /** When the SIM had last changed in the inventory; undefined: it does not know the SIM. */
+  readonly basisMs: number | undefined;
 }
 
 /** Reads the open rows of a segment, and claims their SIMs for the run. */
 async function claimOpenRows(
   run: RunRecord,
   segment: number,
-  { ledger, inventory }: { readonly ledger: Ledger; readonly inventory: Inventory },
-): Promise<OpenRows> {
-  const state = await ledger.segment(run, segment);
-  const rows = [...state.rows.entries()].filter(([place, row]) => isCallable(row) && !state.settled.has(place));
-  const claims = new Map<string, SimChange>();
-  const changes = new Map<number, readonly FieldChange[]>();
-  for (const [place, row] of rows) {
+  { ledger, inventory }: Pick<JobContext, "ledger" | "inventory">,
+): Promise<{ readonly rows: readonly OpenRow[]; readonly tries: ReadonlyMap<number, Tries> }> {
+  const { rows, settled, tries } = await ledger.segment(run, segment);
+  const open = [...rows.entries()].flatMap(([place, row]) => {
+    if (!isCallable(row) || settled.has(place)) return [];
     const operation = operationOf(run, row);
-    const change = changesOf(operation, row.key, row.inputs);
-    changes.set(place, change);
-    if (change.length > 0) claims.set(row.key, joined(claims.get(row.key), simChangeOf(operation, change)));
+    const changes = changesOf(operation, row.key, row.inputs);
+    return [{ place, row, operation, changes, change: simChangeOf(operation, changes) }];
+  });
+  const claims = new Map<string, SimChange>();
+  for (const { row, change } of open) {
+    if (change.set.length > 0) claims.set(row.key, joined(claims.get(row.key), change));
   }
+  const keys = open.map(({ row }) => row.key);
   const [known, facts] = await Promise.all([
-    inventory.lookUp(
-      run.profile,
-      rows.map(([, { key }]) => key),
-    ),
+    inventory.lookUp(run.profile, keys),
     inventory.facts(run.profile),
     ledger.claim(run, claims),
   ]);
-  const before = new Map(
-    rows.map(([place], i) => [place, beforeOf(changes.get(place) ?? [], known[i], facts)] as const),
-  );
-  const changedAtMs = new Map(
-    rows.flatMap(([, { key }], i) => {
-      const sim = known[i];
-      return sim === undefined ? [] : [[key, sim.updatedAtMs] as const];
-    }),
-  );
-  return { state, rows, changes, before, changedAtMs };
+  const found = open.map((one, i): OpenRow => {
+    const present = beforeOf(one.changes, known[i], facts);
+    return { ...one, before: valuesBefore(one, present), basisMs: known[i]?.updatedAtMs };
+  });
+  return { rows: found, tries };
 }
 
 /** A SIM can have several rows, such as one for each tag. */
 function joined(before: SimChange | undefined, { set, fields }: SimChange): SimChange {
   if (before === undefined) return { set, fields };
   return { set: [...before.set, ...set], fields: new Map([...before.fields, ...fields]) };
+}
+
+/**
+ * The inventory's current values are more recent than those at submission, unless they are the requested ones: after a
+ * crash a sync may have seen this very change before the run could settle it.
+ */
+function valuesBefore({ row, changes }: Pick<OpenRow, "row" | "changes">, present: FieldValues): FieldValues {
+  if (present === undefined || row.before === undefined) return row.before ?? present;
+  return changes.every(([, after], i) => after === present[i]) ? row.before : present;
 }
 
 /** Why a row is left alone whose SIM has changed since. */

@@ -17,31 +17,22 @@ interface OutcomeDeps {
 }
 
 export class OutcomeWriter {
+  /** The run's state as last reported by the ledger. */
+  state: RunState | "gone" = "running";
+  hasEndedWave = false;
   readonly #deps: OutcomeDeps;
   readonly #open: Settlement[] = [];
-  #calls = 0;
-  #throttled = 0;
+  #counts = { calls: 0, throttled: 0 };
   #writing: Promise<void> | undefined;
-  #state: RunState | "gone" = "running";
-  #hasEndedWave = false;
 
   constructor(deps: OutcomeDeps) {
     this.#deps = deps;
   }
 
-  /** The run's state as last reported by the ledger. */
-  get state(): RunState | "gone" {
-    return this.#state;
-  }
-
-  get hasEndedWave(): boolean {
-    return this.#hasEndedWave;
-  }
-
   /** Counts a call, whatever its result; the count is written with the next outcomes. */
-  countCall(call: { wasRateLimited: boolean }): void {
-    this.#calls += 1;
-    if (call.wasRateLimited) this.#throttled += 1;
+  countCall(answer?: "throttled"): void {
+    this.#counts.calls += 1;
+    if (answer === "throttled") this.#counts.throttled += 1;
   }
 
   /** Resolves when the outcome is written. */
@@ -68,13 +59,12 @@ export class OutcomeWriter {
 
   async #writeNow(): Promise<void> {
     await yieldToEventLoop(); // lets outcomes of the same event loop iteration join
-    const settlements = this.#open.splice(0);
-    const counts = { calls: this.#calls, throttled: this.#throttled };
-    this.#calls = 0;
-    this.#throttled = 0;
-    const reply = await this.#deps.ledger.settle(this.#deps.run, this.#deps.segment, settlements, counts);
-    this.#state = reply.state;
-    this.#deps.watch.observe(this.#deps.run.runId, reply.state, reply.pending);
-    this.#hasEndedWave ||= reply.hasEndedWave;
+    const { ledger, run, segment, watch } = this.#deps;
+    const counts = this.#counts;
+    this.#counts = { calls: 0, throttled: 0 };
+    const { state, pending, hasEndedWave } = await ledger.settle(run, segment, this.#open.splice(0), counts);
+    this.state = state;
+    this.hasEndedWave ||= hasEndedWave;
+    watch.observe(run.runId, state, pending);
   }
 }

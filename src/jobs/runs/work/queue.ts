@@ -9,7 +9,17 @@ import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
 import { maxHoldMs } from "#engine/queue/wrong-times.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
-import type { JobReference } from "./row-attempt.ts";
+
+/** A segment of a run, as a queue carries it: never the rows themselves. */
+export interface SegmentReference {
+  readonly runId: string;
+  readonly segment: number;
+  /** How many processes have died with its job. */
+  readonly deaths?: number;
+}
+
+/** Subject of a job of a run: a segment, or the check after a wave. */
+export type JobReference = SegmentReference | { readonly runId: string; readonly wave: number };
 
 const jobName = "process-segment";
 /** BullMQ applies a queue's manual rate limit only if one is configured; this one is high enough never to take effect itself. */

@@ -1,4 +1,4 @@
-/** Makes the call of one row of a run, and interprets the response. */
+/** Makes the call of one row of a run, and interprets the response: the result of an attempt, as a value. */
 import type { Account } from "#api/account.ts";
 import type { CallOptions } from "#api/client-options.ts";
 import { bucketOf } from "#api/operations/operation.ts";
@@ -7,21 +7,43 @@ import type { SimRecord } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
 import { scrubJson, scrubValues } from "#core/scrub-secrets.ts";
 import { type FieldSelection, pickFields, type SimFields } from "#fleet/sim/sim-fields.ts";
-import {
-  type FieldChange,
-  type SimChange,
-  type SimOperation,
-  simChangeOf,
-} from "#fleet/sim-operation/sim-operation.ts";
+import type { SimChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { secretsOf } from "../sealed-inputs.ts";
+import type { StoredRow } from "../ledger/packing.ts";
 import type { ShownSim } from "../ledger/settlement.ts";
-import type { TryResult } from "./row-attempt.ts";
 
-/** Input of a row's call. */
-export interface RowCall {
-  readonly key: string;
-  /** In the order of the operation's inputs; secret ones are opened. */
-  readonly inputs: readonly string[];
+/** The result of one attempt of one row. */
+export type TryResult =
+  | { readonly kind: "done"; readonly shown?: ShownSim }
+  /** The platform answered that the SIM is already as requested. */
+  | { readonly kind: "already"; readonly reason: string }
+  /** No call was made, because the SIM has changed since the row was submitted. */
+  | { readonly kind: "skipped"; readonly reason: string }
+  | { readonly kind: "rejected"; readonly reason: string }
+  /** Does not count as an attempt: the quota is spent, the run's own rate limit applies, or the platform is unreachable. */
+  | {
+      readonly kind: "postponed";
+      readonly delayMs: number;
+      readonly scope: "bucket" | "job";
+      readonly wasRateLimited?: boolean;
+      /** Something other than a spent quota is wrong, and users have to see it. */
+      readonly isProblem?: boolean;
+      readonly reason: string;
+    }
+  /** The call was sent and its response lost: the change may have been applied. It is sent again if that is safe. */
+  | { readonly kind: "unknown"; readonly reason: string }
+  /** Result of an unsafe call whose response was lost, as far as it is known. */
+  | { readonly kind: "lost"; readonly outcome: "done" | "failed" | "unknown"; readonly reason: string }
+  /** The SIM's record is read again later, to find out what a lost call did; the other rows continue. */
+  | { readonly kind: "waiting"; readonly delayMs: number }
+  /** The call failed and changed nothing; it is worth a retry. */
+  | { readonly kind: "failed-try"; readonly reason: string }
+  /** The platform rejected our credentials or permissions, or the configuration lacks something: it is not this row. */
+  | { readonly kind: "refused"; readonly error: PlatformError };
+
+/** What is left of a segment continues after a while. */
+export function later(delayMs: number, reason: string) {
+  return { kind: "postponed", delayMs, scope: "job", reason } as const;
 }
 
 /** Pause of a segment after the platform was unreachable. */
@@ -34,9 +56,10 @@ export function operationBucket({ group }: Pick<SimOperation, "group">, profile:
 
 const calls = new WeakMap<SimOperation, ReturnType<typeof simOperationCall>>();
 
+/** @param call `row`: its secret inputs are opened */
 export async function makeCall(
   { client, selection }: Pick<Account, "client" | "selection">,
-  { operation, row, changes }: { operation: SimOperation; row: RowCall; changes: readonly FieldChange[] },
+  { operation, row, change }: { operation: SimOperation; row: Pick<StoredRow, "key" | "inputs">; change: SimChange },
   options: CallOptions,
 ): Promise<TryResult> {
   let call = calls.get(operation);
@@ -50,11 +73,12 @@ export async function makeCall(
     const record = answered === undefined || secrets.length === 0 ? answered : recordWithout(answered, secrets);
     return operation.answer === "accepted"
       ? { kind: "done" }
-      : { kind: "done", shown: shownAfter(simChangeOf(operation, changes), record, selection) };
+      : { kind: "done", shown: shownAfter(change, record, selection) };
   } catch (thrown) {
     if (thrown instanceof PlatformError && secrets.length > 0) thrown.message = textWithout(thrown.message, secrets);
-    if (thrown instanceof PlatformError) return isAlreadyDone(operation, thrown) ? already(thrown) : resultOf(thrown);
-    throw thrown;
+    if (!(thrown instanceof PlatformError)) throw thrown;
+    if (!isAlreadyDone(operation, thrown)) return resultOf(thrown);
+    return { kind: "already", reason: `already as requested: ${thrown.message}` };
   }
 }
 
@@ -97,10 +121,6 @@ function isAlreadyDone({ alreadyDone: { statuses, codes } }: SimOperation, error
   return (statuses.length === 0 || statuses.includes(status)) && (codes.length === 0 || codes.includes(platformCode));
 }
 
-function already(error: PlatformError): TryResult {
-  return { kind: "already", reason: `already as requested: ${error.message}` };
-}
-
 /** Maps an error of the platform to the result of the attempt. */
 export function resultOf(error: PlatformError): TryResult {
   switch (error.code) {
@@ -110,7 +130,6 @@ export function resultOf(error: PlatformError): TryResult {
         delayMs: error.retryAfterMs ?? 1_000,
         scope: error.bucket === undefined ? "job" : "bucket",
         wasRateLimited: error.status === 429,
-        isProblem: false,
         reason: error.message,
       };
     case "PLATFORM_UNAUTHORIZED":
@@ -122,13 +141,6 @@ export function resultOf(error: PlatformError): TryResult {
     default:
       if (error.mayHaveApplied) return { kind: "unknown", reason: error.message };
       if (error.status !== undefined) return { kind: "failed-try", reason: error.message };
-      return {
-        kind: "postponed",
-        delayMs: unreachablePauseMs,
-        scope: "job",
-        wasRateLimited: false,
-        isProblem: true,
-        reason: error.message,
-      };
+      return { ...later(unreachablePauseMs, error.message), isProblem: true };
   }
 }

@@ -1,45 +1,65 @@
 /**
  * The calls of one segment that are unsafe to repeat. A row is marked as sent, durably, right before its call leaves. The mark
- * goes when the platform answered that it did nothing; while it is there, the call is never made again, by any process.
+ * goes when the platform answered that it did nothing; while it is there, the call is never made again, by any process. If
+ * its response was lost, the SIM's record shows what it did, provided that the operation sets a field to a value that the
+ * SIM did not have before. Otherwise the outcome is unknown, for good.
  */
 import { randomBytes } from "node:crypto";
-import type { Clock } from "#core/time.ts";
+import type { Account } from "#api/account.ts";
+import { PlatformError } from "#core/errors.ts";
+import { type Clock, minuteMs, secondMs } from "#core/time.ts";
+import { inputTextOf, pickFields } from "#fleet/sim/sim-fields.ts";
+import type { FieldChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { NotReplicatedError } from "#redis/replicated-writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Tries } from "../ledger/packing.ts";
-import { type LostRow, settleLostCall } from "./lost-call.ts";
-import type { TryResult } from "./row-attempt.ts";
+import type { FieldValues, StoredRow, Tries } from "../ledger/packing.ts";
+import { type TryResult, later, resultOf } from "./row-call.ts";
 
 /** The call is not made now. */
 export class NotSent extends Error {
   readonly result: TryResult;
 
-  constructor(reason: string, { isProblem }: { isProblem: boolean }) {
+  constructor(reason: string, cause?: "problem") {
     super(reason);
-    this.result = { kind: "postponed", delayMs: 1_000, scope: "job", wasRateLimited: false, isProblem, reason };
+    this.result = { ...later(1_000, reason), isProblem: cause === "problem" };
   }
 }
 
+/** The row of a call. */
+interface SentRow {
+  readonly place: number;
+  readonly row: Pick<StoredRow, "key">;
+  readonly operation: SimOperation;
+  readonly changes: readonly FieldChange[];
+  /** Values of the fields that it sets, before the call. */
+  readonly before: FieldValues;
+  readonly account: Account;
+}
+
+interface UnsafeDeps {
+  readonly ledger: Pick<Ledger, "markSent" | "recordTries">;
+  readonly clock: Clock;
+  readonly runId: string;
+  readonly segment: number;
+  /** By place; shared with the work on the segment. */
+  readonly tries: Map<number, Tries>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A call that was sent this long ago has ended, by the timeouts of connection, headers and body and a margin for the
+ * platform: a record without its change means that it did nothing.
+ */
+const settledAfterMs = 2 * minuteMs;
+/** Reading the record is given up this long after the call. */
+const maxReadingMs = 15 * minuteMs;
+const rereadMs = 2 * secondMs;
+
 export class UnsafeCalls {
   readonly #owner = randomBytes(6).toString("base64url");
-  readonly #deps: {
-    readonly ledger: Pick<Ledger, "markSent" | "recordTries">;
-    readonly clock: Clock;
-    readonly runId: string;
-    readonly segment: number;
-    /** By place; shared with the work on the segment. */
-    readonly tries: Map<number, Tries>;
-    readonly signal: AbortSignal;
-  };
+  readonly #deps: UnsafeDeps;
 
-  constructor(deps: {
-    ledger: Pick<Ledger, "markSent" | "recordTries">;
-    clock: Clock;
-    runId: string;
-    segment: number;
-    tries: Map<number, Tries>;
-    signal: AbortSignal;
-  }) {
+  constructor(deps: UnsafeDeps) {
     this.#deps = deps;
   }
 
@@ -55,9 +75,9 @@ export class UnsafeCalls {
     const isMarked = await ledger.markSent(runId, segment, { place, tries: marked }).catch(async (thrown: unknown) => {
       if (!(thrown instanceof NotReplicatedError)) throw thrown;
       await ledger.recordTries(runId, segment, new Map([[place, before]]), this.#owner);
-      throw new NotSent(thrown.message, { isProblem: true });
+      throw new NotSent(thrown.message, "problem");
     });
-    if (!isMarked) throw new NotSent("another worker has sent a row, or the run has stopped", { isProblem: false });
+    if (!isMarked) throw new NotSent("another worker has sent a row, or the run has stopped");
     tries.set(place, marked);
   }
 
@@ -70,13 +90,14 @@ export class UnsafeCalls {
   }
 
   /** Follows up on the result of a call. */
-  async after(place: number, result: TryResult, row: LostRow): Promise<TryResult> {
+  async after(result: TryResult, sent: SentRow): Promise<TryResult> {
+    const { place } = sent;
     if (!this.wasSent(place)) return result;
     const { tries } = this.#deps;
     switch (result.kind) {
       case "unknown":
         tries.set(place, { attempts: 0, ...tries.get(place), reason: result.reason });
-        return this.settle(place, row);
+        return this.settle(sent);
       case "postponed":
       case "refused":
       case "failed-try":
@@ -98,9 +119,41 @@ export class UnsafeCalls {
   }
 
   /** Finds out what a call did whose response was lost. */
-  settle(place: number, row: LostRow): Promise<TryResult> {
+  async settle({ place, row, operation, changes, before, account }: SentRow): Promise<TryResult> {
     const { clock, signal, tries } = this.#deps;
+    // Without a reason, the process ended before a response arrived.
     const { sentAtMs = clock.wallMs(), reason = "" } = tries.get(place) ?? {};
-    return settleLostCall({ sentAtMs, reason }, { ...row, clock, signal });
+    const sent = `sent at ${new Date(sentAtMs).toISOString()}; ${reason || "the process ended before the response arrived"}`;
+    const unknown: TryResult = {
+      kind: "lost",
+      outcome: "unknown",
+      reason: `${sent}. It is not sent again: it may have been done`,
+    };
+    const canTell = before !== undefined && changes.some(([, after], i) => after !== before[i]);
+    if (!canTell || account.readSim === undefined) return unknown;
+    let record;
+    try {
+      record = await account.client.call(account.readSim, { key: row.key }, { signal });
+    } catch (thrown) {
+      if (!(thrown instanceof PlatformError)) throw thrown;
+      const result = resultOf(thrown);
+      // A SIM that cannot be read, now or for a while, shows nothing. A rejection is about the read, not about the row.
+      const isHopeless = result.kind === "rejected" || thrown.code === "PLATFORM_FORBIDDEN";
+      if (isHopeless || clock.wallMs() > sentAtMs + maxReadingMs) return unknown;
+      if (result.kind === "postponed" || result.kind === "refused") return result;
+      return { kind: "waiting", delayMs: rereadMs };
+    }
+    const names = changes.map(([field]) => field);
+    const { fields } = pickFields(record, { ...account.selection, fields: names });
+    const isDone = changes.every(([field, after]) => {
+      const value = fields.get(field);
+      return (value === undefined ? null : inputTextOf(value)) === after;
+    });
+    if (isDone) return { kind: "lost", outcome: "done", reason: `${sent}; the record shows the change` };
+    // An accepted change may come later than any time that could be waited for.
+    if (operation.answer === "accepted") return unknown;
+    const leftMs = sentAtMs + settledAfterMs - clock.wallMs();
+    if (leftMs <= 0) return { kind: "lost", outcome: "failed", reason: `${sent}; the record does not show the change` };
+    return { kind: "waiting", delayMs: leftMs };
   }
 }

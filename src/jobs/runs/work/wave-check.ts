@@ -15,8 +15,8 @@ import { type WaveCheck, percent } from "../contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type StoredRow, isCallable } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
-import type { JobReference } from "./row-attempt.ts";
-import { resultOf } from "./row-call.ts";
+import type { JobReference } from "./queue.ts";
+import { later, resultOf } from "./row-call.ts";
 
 interface CheckDeps {
   readonly ledger: Ledger;
@@ -50,10 +50,6 @@ export async function checkWave(
   const reason = check === undefined || check.isHeld ? "" : await reasonOf(run, check, deps);
   await deps.ledger.endWave(run, check, reason);
   return { kind: "finished", hasEndedWave: reason === "" };
-}
-
-function later(delayMs: number, reason: string): Interruption & { kind: "postponed" } {
-  return { kind: "postponed", delayMs, scope: "job", reason };
 }
 
 async function judge(run: RunRecord, deps: CheckDeps, signal: AbortSignal): Promise<WaveCheck | Interruption> {
