@@ -267,7 +267,7 @@ export class RunService {
     const head = { ...run, options };
     const state = firstState(report, head, { confirm: confirm ?? plan.confirm, policy });
     return this.#begin(head, { by, calls: report.calls, state }, async (complete) => {
-      const reply = await ledger.start(complete, state, plan.takes);
+      const reply = await ledger.commit(complete, state, undefined, plan.takes);
       if (reply === "expired") throw missing(planId);
       if (reply === "exists") throw started();
     });

@@ -34,7 +34,7 @@ import {
   type RunHead,
   type RunRecord,
   alreadyTaken,
-  takenField,
+  takenPrefix,
   assertHasRows,
   decodeRecord,
   decodeStatus,
@@ -116,58 +116,39 @@ export class Ledger {
   }
 
   /**
-   * Commits a drafted run: from now on it is listed and its rows are processed. If a run with this id exists already, it is
-   * kept and the draft is deleted.
-   * @param draftId id under which the rows were drafted
+   * Commits a run: from now on it is listed and its rows are processed. If a run with this id exists already, it is kept and
+   * the draft is deleted.
+   * @param draftId id under which the rows were drafted; undefined: the run is a plan, which is kept if it cannot be started
    * @param takes rows that only one run may take from the run that this one retries or undoes
-   * @returns `exists` if there already was a run with this id
+   * @returns `exists` if there already was a run with this id, `expired` if there is no such plan anymore
    * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE_CONFLICT if another run has taken
-   *   some of these rows: the draft is deleted
+   *   some of these rows
    */
   async commit(
     head: RunHead,
     state: RunState,
-    draftId: string,
+    draftId: string | undefined,
     takes: readonly RowGroup[] = [],
-  ): Promise<"committed" | "exists"> {
-    const draft = this.#keys.runDraft(draftId);
-    const reply = await this.#commit(head, state, takes, { draft, attempt: draft });
-    if (reply === "expired") throw expired(head.runId);
-    return reply;
-  }
-
-  /**
-   * Starts a planned run.
-   * @returns `exists` if it was started already, `expired` if there is no such plan anymore
-   * @throws SimfleetError RUN_STATE_CONFLICT if another run has taken its rows: the plan is kept
-   */
-  start(head: RunHead, state: RunState, takes: readonly RowGroup[]): Promise<"committed" | "exists" | "expired"> {
-    return this.#commit(head, state, takes, { draft: this.#keys.runInput(head.runId), attempt: randomUUID() });
-  }
-
-  /** @param from `draft`: key of the drafted rows, or of those of a plan; `attempt`: the same for a repeated command only */
-  async #commit(
-    head: RunHead,
-    state: RunState,
-    takes: readonly RowGroup[],
-    { draft, attempt }: { readonly draft: string; readonly attempt: string },
   ): Promise<"committed" | "exists" | "expired"> {
     const { runId, segments, createdAtMs, submittedBy = "" } = head;
     const sourceId = head.retryOf ?? head.undoOf ?? "";
-    const keys = [this.#keys.run(runId), draft, this.#keys.runInput(runId), this.#keys.runs(), this.#keys.events()];
-    keys.push(this.#keys.plans());
+    const input = this.#keys.runInput(runId);
+    const draft = draftId === undefined ? input : this.#keys.runDraft(draftId);
+    // The same for a repeated command only.
+    const attempt = draftId === undefined ? randomUUID() : draft;
+    const keys = [this.#keys.run(runId), draft, input, this.#keys.runs(), this.#keys.events(), this.#keys.plans()];
     if (takes.length > 0) keys.push(this.#keys.run(sourceId));
     const fields = Object.entries({ ...encodeHead(head), ...startOf(head, state) }).flat();
     const args = [runId, segments.length, createdAtMs, this.#bounds.maxEvents, submittedBy, attempt];
-    args.push(takes.length, ...takes.map(takenField));
+    args.push(takes.length, ...takes.map((group) => takenPrefix + group));
     const reply = (await commitScript.run(this.#redis, keys, [...args, ...fields])) as
       | "committed"
       | "exists"
       | "expired"
       | [field: string, by: string];
+    if (reply === "expired" && draftId !== undefined) throw expired(runId);
     if (typeof reply === "string") return reply;
-    const group = takes.find((one) => takenField(one) === reply[0]) ?? "undo";
-    throw alreadyTaken(sourceId, group, reply[1]);
+    throw alreadyTaken(sourceId, reply[0].slice(takenPrefix.length), reply[1]);
   }
 
   /** Deletes drafts. */
@@ -175,9 +156,7 @@ export class Ledger {
     await this.#redis.unlink(...draftIds.map((draftId) => this.#keys.runDraft(draftId)));
   }
 
-  /**
-   * @throws SimfleetError RUN_NOT_FOUND
-   */
+  /** @throws SimfleetError RUN_NOT_FOUND */
   async run(runId: string): Promise<RunRecord> {
     const [run] = await this.read([runId]);
     if (run !== undefined) return run;
@@ -298,10 +277,6 @@ export class Ledger {
   /** Numbers of the finished segments. */
   async finishedSegments(runId: string): Promise<Set<number>> {
     return new Set((await this.#redis.hkeys(this.#keys.runFinished(runId))).map(Number));
-  }
-
-  async exists(runId: string): Promise<boolean> {
-    return (await this.#redis.exists(this.#keys.run(runId))) === 1;
   }
 
   /** Number of rows without an outcome; 0 if the run is gone. */

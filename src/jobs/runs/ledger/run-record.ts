@@ -1,7 +1,7 @@
 /** The head of a run in the ledger: its origin, options and progress. Stored as a flat hash, read as one value. */
 import { SimfleetError } from "#core/errors.ts";
 import { problemIn } from "#engine/problem.ts";
-import { type RunOptions, type RunState, type Tally, type Outcome, outcomes } from "#fleet/run.ts";
+import { type RunOptions, type RunState, type Tally, type Outcome } from "#fleet/run.ts";
 import type { Changed, WaveCheck } from "../contract.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 
@@ -130,16 +130,23 @@ function derived(hash: Readonly<Record<string, string>>, state: RunState, hands:
     /** The run is over, and rows that were sent without a response have got their outcomes (sent-rows.ts). */
     areSentSettled: hash.areSentSettled !== undefined,
     /** The runs that took rows of this one, which no other run may take. */
-    taken: takenIn(hash),
+    taken: withPrefix(hash, takenPrefix),
     /** Runs that started before it, whose pending rows it has yet to supersede (overlap.ts). */
     supersedes: hash.supersedes?.split(" ") ?? [],
     /** The runs that superseded rows of this one, and how many. */
-    supersededBy: Object.entries(hash).flatMap(([field, rows]) =>
-      field.startsWith(supersededPrefix) ? [{ runId: field.slice(supersededPrefix.length), rows: Number(rows) }] : [],
-    ),
+    supersededBy: Object.entries(withPrefix(hash, "superseded.")).map(([runId, rows]) => ({
+      runId,
+      rows: Number(rows),
+    })),
     /** Why its calls currently get no usable response. */
     problem: problemIn(hash),
   };
+}
+
+/** The fields with a prefix, by the rest of their names. */
+function withPrefix(hash: Readonly<Record<string, string>>, prefix: string): Readonly<Record<string, string>> {
+  const found = Object.entries(hash).filter(([field]) => field.startsWith(prefix));
+  return Object.fromEntries(found.map(([field, value]) => [field.slice(prefix.length), value]));
 }
 
 export function encodeHead(head: RunHead): Record<string, string | number> {
@@ -176,8 +183,6 @@ export function startOf({ createdAtMs }: RunHead, state: RunState): Record<strin
   return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
 }
 
-/** Prefix of the fields that count the rows that another run superseded (settle.lua). */
-const supersededPrefix = "superseded.";
 const readers: Readers = { ...fixed, ...fixedIfKnown, ...progress, ...progressIfKnown };
 
 /** @param hands number of leases on the run, as read-run.lua counts them */
@@ -222,12 +227,8 @@ export function assertHasRows({ runId, rowsRemovedAtMs, archive }: RunRecord): v
   const where = archive === undefined ? "" : `; its results are in ${archive}`;
   throw new SimfleetError(
     "ROWS_REMOVED",
-    `The rows of run ${runId} were removed on ${isoDay(rowsRemovedAtMs)}${where}`,
+    `The rows of run ${runId} were removed on ${new Date(rowsRemovedAtMs).toISOString().slice(0, 10)}${where}`,
   );
-}
-
-function isoDay(atMs: number): string {
-  return new Date(atMs).toISOString().slice(0, 10);
 }
 
 /** `only a running, paused or awaiting-approval run can be cancelled` */
@@ -244,26 +245,11 @@ export function moveRule(to: RunState, from: readonly RunState[]): string {
 /** Rows that only one run may take: those with an outcome, for a retry, or those to be undone. */
 export type RowGroup = Outcome | "undo";
 
-/** The runs that took rows of a run. */
-export type TakenRows = Readonly<Partial<Record<RowGroup, string>>>;
-
-/** The field of the head that holds the run that took the rows. */
-export function takenField(group: RowGroup): string {
-  return `taken.${group}`;
-}
-
-/** @param hash the head of a run */
-function takenIn(hash: Readonly<Record<string, string>>): TakenRows {
-  const taken: Partial<Record<RowGroup, string>> = {};
-  for (const group of [...outcomes, "undo"] as const) {
-    const by = hash[takenField(group)];
-    if (by !== undefined) taken[group] = by;
-  }
-  return taken;
-}
+/** Prefix of the fields of the head that hold the run that took such rows. */
+export const takenPrefix = "taken.";
 
 /** @param by the run that took the rows */
-export function alreadyTaken(runId: string, group: RowGroup, by: string): SimfleetError {
+export function alreadyTaken(runId: string, group: string, by: string): SimfleetError {
   const what =
     group === "undo" ? `Run ${runId} was already undone` : `The ${group} rows of run ${runId} were already retried`;
   return new SimfleetError(
@@ -277,7 +263,7 @@ export function alreadyTaken(runId: string, group: RowGroup, by: string): Simfle
  * @throws SimfleetError RUN_STATE_CONFLICT if another run has taken some of the rows
  */
 export function assertNotTaken(
-  { runId, taken }: { readonly runId: string; readonly taken: TakenRows },
+  { runId, taken }: Pick<RunRecord, "runId" | "taken">,
   groups: readonly RowGroup[],
   newRunId: string | undefined,
 ): void {
