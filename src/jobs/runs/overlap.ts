@@ -13,9 +13,8 @@ import { type SimOperation, changesOf } from "#fleet/sim-operation/sim-operation
 import type { PlanReport } from "./contract.ts";
 import type { Draft } from "./plan/draft.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { type StoredRow, doubtOf, isCallable, operationOf } from "./ledger/packing.ts";
+import { type SegmentState, type StoredRow, doubtOf, isCallable, operationOf } from "./ledger/packing.ts";
 import type { RunHead, RunRecord } from "./ledger/run-record.ts";
-import type { SegmentState } from "./ledger/settlement.ts";
 
 /** A newer run's rows that are compared at once: about 25 MB. */
 const rowsAtOnce = 250_000;

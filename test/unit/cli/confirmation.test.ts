@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { ProcessIo } from "#cli/context.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { confirmation } from "#jobs/runs/commands/confirmation.ts";
+import { confirmation } from "#jobs/runs/commands/end-of-run.ts";
 
 function ioWith(typed: string | undefined): ProcessIo {
   const stdin = new PassThrough();

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { changesQuestion } from "#jobs/runs/commands/apply.ts";
 import { stopReason } from "#jobs/runs/commands/follow-run.ts";
 import { changedText } from "#jobs/runs/contract.ts";
-import { undoQuestion } from "#jobs/runs/commands/undo.ts";
+import { undoQuestion } from "#jobs/runs/commands/runs.ts";
 import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { ChangeTally } from "#jobs/runs/plan/tally.ts";
 import { kindOfReason, reasonMatcher } from "#jobs/runs/results/run-summary.ts";

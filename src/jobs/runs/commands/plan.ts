@@ -10,8 +10,8 @@ import { addSeeAlso, type Context, type ProcessIo, withCommon } from "#cli/conte
 import { addWaveOptions, assertFilter } from "#cli/values.ts";
 import { operationQuery, planningCommand } from "./operation-options.ts";
 import { grouped, counted, duration } from "#cli/format.ts";
+import { costText } from "./end-of-run.ts";
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
-import { costText } from "./confirmation.ts";
 
 export function planCommand(context: Context): Command {
   const command = planningCommand("plan", "Validate a file or filter and preview the run; makes no API calls")

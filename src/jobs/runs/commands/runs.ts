@@ -1,36 +1,33 @@
 /** `simfleet runs …`: the life of runs. */
-import {
-  approveRun,
-  cancelRun,
-  listRuns,
-  pauseRun,
-  showRun,
-  deleteRun,
-  resumeRun,
-  planRetry,
-  retryRun,
-  downloadResults,
-  changedText,
-} from "../contract.ts";
+import * as routes from "../contract.ts";
+import { type Changed, type FollowUpPlan, changedText } from "../contract.ts";
 import {
   addSeeAlso,
   type CommonOptions,
   type Context,
   confirm,
+  isTerminal,
   withCommon,
   choiceOption,
   oneOf,
 } from "#cli/context.ts";
-import { topReasons, resultsPathOf, showToEnd, startAsked } from "./end-of-run.ts";
+import {
+  type Confirming,
+  confirmation,
+  costText,
+  topReasons,
+  resultsPathOf,
+  showToEnd,
+  startAsked,
+} from "./end-of-run.ts";
 import { follow } from "./follow-run.ts";
 import { answerList, withPageOptions } from "#cli/list.ts";
 import { runList, runText } from "./run-text.ts";
-import { undoCommand } from "./undo.ts";
+import { startSync } from "#jobs/inventory/contract.ts";
 import { Command, Option } from "@commander-js/extra-typings";
 import { type Outcome, outcomes as allOutcomes } from "#fleet/run.ts";
 import { assertCanWrite, writeResults } from "../results/results.ts";
-import { costText } from "./confirmation.ts";
-import { counted } from "#cli/format.ts";
+import { counted, grouped } from "#cli/format.ts";
 import { followUpCommand, optionTexts } from "./operation-options.ts";
 
 export function runsCommand(context: Context): Command {
@@ -57,7 +54,9 @@ function listCommand(context: Context): Command {
     "simfleet runs list -n 50\nsimfleet runs list -n 1000 --columns runId,submittedBy,counts.failed --sort -counts.failed",
   ).action(async (options) => {
     const { limit, cursor } = options;
-    const page = await context.connect(options, ({ client }) => client.call(listRuns, { query: { limit, cursor } }));
+    const page = await context.connect(options, ({ client }) =>
+      client.call(routes.listRuns, { query: { limit, cursor } }),
+    );
     answerList(context.output(options), page, runList, options);
   });
 }
@@ -86,7 +85,7 @@ async function show(context: Context, runId: string, options: CommonOptions & { 
     const { report, exitCode } =
       options.watch === true
         ? await follow({ ...caller, runId, interrupt, mode: "watch" })
-        : { report: await client.call(showRun, { params: { runId } }), exitCode: 0 };
+        : { report: await client.call(routes.showRun, { params: { runId } }), exitCode: 0 };
     const reasons = output.isJson ? [] : await topReasons(client, report);
     output.answer(report, (shown) => runText(shown, reasons));
     return exitCode;
@@ -95,8 +94,8 @@ async function show(context: Context, runId: string, options: CommonOptions & { 
 
 /** Commands that change the state of a run; `next` is the command that can follow. */
 const steps = {
-  pause: { route: pauseRun, description: "Pause a run; calls in flight are completed", next: "resume" },
-  approve: { route: approveRun, description: "Approve a run submitted by someone else", next: undefined },
+  pause: { route: routes.pauseRun, description: "Pause a run; calls in flight are completed", next: "resume" },
+  approve: { route: routes.approveRun, description: "Approve a run submitted by someone else", next: undefined },
 };
 
 function stepCommand(context: Context, name: keyof typeof steps): Command {
@@ -123,7 +122,7 @@ function cancelCommand(context: Context): Command {
       context.io.setExitCode(2);
       return;
     }
-    const report = await context.connect(options, ({ client }) => client.call(cancelRun, { params: { runId } }));
+    const report = await context.connect(options, ({ client }) => client.call(routes.cancelRun, { params: { runId } }));
     output.answer(report, (shown) => runText(shown));
   }) as unknown as Command;
 }
@@ -137,14 +136,14 @@ function deleteCommand(context: Context): Command {
     .option("-y, --yes", "skip the confirmation; required without a terminal");
   return withCommon(command, "simfleet runs delete r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     await context.connect(options, async ({ client, output }) => {
-      const { name, counts } = await client.call(showRun, { params: { runId } });
+      const { name, counts } = await client.call(routes.showRun, { params: { runId } });
       const question = `Delete ${runId} (${name}) and the results of its ${counted(counts.total, "row")}? They cannot be restored.`;
       if (options.yes !== true && !(await confirm(context.io, question))) {
         output.say("Nothing was deleted.");
         context.io.setExitCode(2);
         return;
       }
-      await client.call(deleteRun, { params: { runId } });
+      await client.call(routes.deleteRun, { params: { runId } });
       output.answer({ runId, deleted: true }, () => `Deleted ${runId}.`);
     });
   }) as unknown as Command;
@@ -162,14 +161,14 @@ function resumeCommand(context: Context): Command {
     await context.connect(options, async (caller) => {
       const { client, app, output } = caller;
       if (options.detach === true) {
-        output.answer(await client.call(resumeRun, { params: { runId } }), (shown) => runText(shown));
+        output.answer(await client.call(routes.resumeRun, { params: { runId } }), (shown) => runText(shown));
         return 0;
       }
-      const report = await client.call(showRun, { params: { runId } });
+      const report = await client.call(routes.showRun, { params: { runId } });
       const resultsPath = options.out ?? resultsPathOf(report);
       await assertCanWrite(resultsPath);
       await app?.kernel.client(report.profile).whoAmI(context.io.interrupt);
-      await client.call(resumeRun, { params: { runId } });
+      await client.call(routes.resumeRun, { params: { runId } });
       return showToEnd({ caller, context, run: report, resultsPath });
     });
   }) as unknown as Command;
@@ -188,10 +187,10 @@ function retryCommand(context: Context): Command {
     const { outcome: outcomes, reason, detach, out } = options;
     await context.connect(options, async (caller) => {
       const { client, app, output } = caller;
-      const before = await client.call(showRun, { params: { runId: ofRunId } });
+      const before = await client.call(routes.showRun, { params: { runId: ofRunId } });
       if (detach !== true) await assertCanWrite(out ?? resultsPathOf(before));
       if (detach !== true) await app?.kernel.client(before.profile).whoAmI(context.io.interrupt);
-      const plan = await client.call(planRetry, {
+      const plan = await client.call(routes.planRetry, {
         params: { runId: ofRunId },
         query: { outcome: outcomes === undefined ? undefined : [...outcomes], reason },
       });
@@ -201,7 +200,7 @@ function retryCommand(context: Context): Command {
         about: { ...plan, question },
         options,
         start: (confirmed) =>
-          client.call(retryRun, {
+          client.call(routes.retryRun, {
             params: { runId: ofRunId },
             body: { ...(outcomes === undefined ? {} : { outcomes: [...outcomes] }), reason, ...confirmed },
           }),
@@ -210,6 +209,62 @@ function retryCommand(context: Context): Command {
       });
     });
   }) as unknown as Command;
+}
+
+// `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since.
+
+function undoCommand(context: Context): Command {
+  const command = followUpCommand(
+    "undo",
+    "Start a new run that restores the previous values; SIMs changed since are left as they are",
+  ).option("--no-sync", "use the inventory as it is, without syncing first");
+  return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
+    const { io } = context;
+    await context.connect(options, async (caller) => {
+      const { client, app, output } = caller;
+      const before = await client.call(routes.showRun, { params: { runId } });
+      const { profile } = before;
+      if (options.detach !== true) await assertCanWrite(options.out ?? resultsPathOf(before));
+      // Reports that there is nothing to undo before a useless sync.
+      let plan = await client.call(routes.planUndo, { params: { runId } });
+      await app?.kernel.client(profile).whoAmI(io.interrupt);
+      if (options.sync) {
+        // Without a terminal the confirmation may fail: do that before the sync.
+        if (!isTerminal(io) && plan.calls > 0) await confirmation(confirming(plan), options, io);
+        output.say("Syncing first, so that later changes are not overwritten …");
+        const sync = await client.call(startSync, { query: { profile, restart: "true" } });
+        const { followSync } = await import("#jobs/inventory/commands/sims.ts");
+        const synced = await followSync(sync.profile, caller, io.interrupt);
+        if (synced.report.state !== "finished") return synced.exitCode;
+        plan = await client.call(routes.planUndo, { params: { runId } });
+      }
+      // It says why there is nothing to restore.
+      if (plan.calls === 0) await client.call(routes.undoRun, { params: { runId } });
+      for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
+      const { calls, total } = plan;
+      const rows = calls === total ? counted(total, "row") : `${grouped(calls)} of ${counted(total, "row")}`;
+      return startAsked(caller, context, {
+        about: confirming(plan),
+        options,
+        start: (confirmed) => client.call(routes.undoRun, { params: { runId }, body: confirmed }),
+        startedText: (undo) => `Run ${undo.runId} restores ${rows} of ${runId}.`,
+        resultsPathOf,
+      });
+    });
+  }) as unknown as Command;
+}
+
+function confirming(plan: FollowUpPlan): Confirming {
+  return { ...plan, question: undoQuestion(plan) };
+}
+
+export function undoQuestion(plan: Pick<FollowUpPlan, "calls" | "total"> & Changed): string {
+  const { calls, total } = plan;
+  const question = `${changedText(plan)}. Restore the previous state of ${counted(calls, "SIM")}?`;
+  const others = total - calls;
+  return others > 0
+    ? `${question} (${others === 1 ? "1 other row stays as it is" : `${grouped(others)} other rows stay as they are`})`
+    : question;
 }
 
 // `simfleet runs results`: every input row with its outcome.
@@ -239,8 +294,8 @@ export function resultsCommand(context: Context): Command {
       const { outcome: outcomesAsked, out } = options;
       await context.connect(options, async ({ client, output }) => {
         const format = options.format === "ndjson" || (output.isJson && out === undefined) ? "ndjson" : "csv";
-        const report = await client.call(showRun, { params: { runId } });
-        const lines = await client.call(downloadResults, {
+        const report = await client.call(routes.showRun, { params: { runId } });
+        const lines = await client.call(routes.downloadResults, {
           params: { runId },
           query: { format, outcome: outcomesAsked === undefined ? undefined : [...outcomesAsked] },
         });

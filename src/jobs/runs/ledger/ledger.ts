@@ -20,9 +20,13 @@ import type { StoreDeps } from "#engine/move-record.ts";
 import type { WaveCheck } from "../contract.ts";
 import { inventoryOf, readSharing, type Sharing } from "#engine/sharing.ts";
 import {
+  type SegmentState,
+  type Settlement,
+  type SettleReply,
   type StoredRow,
   type Tries,
   decodeSettled,
+  encodeSettlement,
   indexesOf,
   packOutcomes,
   packRows,
@@ -44,13 +48,6 @@ import {
   startOf,
   statusFields,
 } from "./run-record.ts";
-import {
-  type RunProblem,
-  type SegmentState,
-  type Settlement,
-  type SettleReply,
-  encodeSettlement,
-} from "./settlement.ts";
 import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
 
 /** Loads a script that changes a run's state and may write the SIM of a response to the inventory. */
@@ -77,6 +74,17 @@ const draftSeconds = 3_600;
 const readAtOnce = 100;
 /** A run without progress for this long counts as stalled. */
 const stalledAfterMs = 10_000;
+
+/** Why a run currently makes no progress. */
+interface RunProblem {
+  readonly message: string;
+  /** Delay until the next attempt. */
+  readonly delayMs: number;
+  /** Intended, as with a freeze: the run does not count as stalled. */
+  readonly isExpected?: boolean;
+  /** Emitted with the problem. */
+  readonly event?: "run.row-quarantined";
+}
 
 export class Ledger {
   readonly #redis: Redis;

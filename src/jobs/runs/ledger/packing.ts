@@ -4,7 +4,10 @@
  */
 import { promisify } from "node:util";
 import { deflateRaw, inflateRawSync } from "node:zlib";
-import type { Outcome, RowProblem } from "#fleet/run.ts";
+import type { Outcome, RowProblem, RunState } from "#fleet/run.ts";
+import { encodeName } from "#fleet/sim/field-text.ts";
+import type { SimFields } from "#fleet/sim/sim-fields.ts";
+import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
 import type { FieldChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 
 /** On another thread: it takes a sixth of the time of a plan. */
@@ -141,9 +144,9 @@ export function indexesOf(key: string, packed: Buffer, firstIndex: number): numb
 }
 
 /** Abbreviations of outcomes in Redis. */
-export const outcomeLetters = { done: "d", skipped: "s", rejected: "r", failed: "f", unknown: "u" } as const;
+const outcomeLetters = { done: "d", skipped: "s", rejected: "r", failed: "f", unknown: "u" } as const;
 /** A row that is skipped because of a response. */
-export const answeredLetter = "a";
+const answeredLetter = "a";
 const outcomeOfLetter = { d: "done", s: "skipped", r: "rejected", f: "failed", u: "unknown" } as const;
 type SettledTuple = [keyof typeof outcomeOfLetter, string, PackedValues, number, number];
 
@@ -169,4 +172,58 @@ export function packOutcomes(outcomes: ReadonlyMap<number, string>): Promise<Buf
 export function unpackOutcomes(packed: Buffer): Map<number, Settled> {
   const entries = JSON.parse(inflateRawSync(packed).toString("utf8")) as [number, SettledTuple][];
   return new Map(entries.map(([place, tuple]) => [place, settledOf(tuple)]));
+}
+
+// What a worker reads of a segment, and what it writes for a row.
+
+/** One segment of a run, as a worker reads it. */
+export interface SegmentState {
+  readonly rows: readonly StoredRow[];
+  /** Settled outcomes by position in the segment. */
+  readonly settled: ReadonlyMap<number, Settled>;
+  readonly tries: ReadonlyMap<number, Tries>;
+  readonly isFinished: boolean;
+}
+
+/** A SIM after a change: it is written to the inventory together with the outcome. */
+export interface ShownSim {
+  readonly fields: SimFields;
+  /** Fields in the response, with or without a value; the others keep their known value. */
+  readonly mentioned: readonly string[];
+}
+
+export interface Settlement {
+  readonly shown?: ShownSim | undefined;
+  /** Fields that the row sets or removes: the run's claim on them ends. Default none. */
+  readonly set?: readonly string[] | undefined;
+  /** When the SIM had last changed in the inventory before the call; absent: it was not known. */
+  readonly basisMs?: number | undefined;
+  readonly place: number;
+  /** The SIM's key. */
+  readonly key: string;
+  readonly weight: number;
+  readonly settled: Settled;
+  /** The platform answered, although the row is skipped: it works again if it did not. */
+  readonly isAnswered?: boolean;
+}
+
+export interface SettleReply {
+  readonly state: RunState | "gone";
+  readonly pending: number;
+  /** Whether the wave of the segment has ended: the next one, or its check, needs jobs. */
+  readonly hasEndedWave: boolean;
+}
+
+/** A settlement as settle.lua takes it. */
+export function encodeSettlement(settlement: Settlement): string {
+  const { place, key, weight, settled, shown, isAnswered, set = [], basisMs } = settlement;
+  const letter = isAnswered === true ? answeredLetter : outcomeLetters[settled.outcome];
+  const row = `${place} ${letter} ${weight} ${key} ${listed(set) || "-"} ${encodeSettled(settled)}`;
+  if (shown === undefined) return row;
+  const { fields, mentioned } = shown;
+  return [row, listed(mentioned), basisMs ?? "-", encodeFields(fields)].join("\n");
+}
+
+function listed(names: readonly string[]): string {
+  return names.map(encodeName).join(",");
 }

@@ -69,7 +69,6 @@ interface Playing {
   /** Calls that its own rate allows now. */
   allowed: number;
   startMs: number | undefined;
-  forecast: Forecast | undefined;
 }
 
 /** Calls that a queue makes before another one does. */
@@ -78,20 +77,19 @@ interface Turn {
   left: number;
 }
 
-/**
- * @param demands of runs that share the quota, in the order in which they have started
- * @param places `slots`: segments of a queue in progress at once; `lanes`: calls of a queue in line at once
- */
-export function forecast(
-  demands: readonly Demand[],
-  quota: QuotaView,
-  places: { readonly slots: number; readonly lanes: number },
-): ReadonlyMap<string, Forecast> {
+/** `slots`: segments of a queue in progress at once; `lanes`: calls of a queue in line at once. */
+interface Places {
+  readonly slots: number;
+  readonly lanes: number;
+}
+
+/** @param demands of runs that share the quota, in the order in which they have started */
+export function forecast(demands: readonly Demand[], quota: QuotaView, places: Places): ReadonlyMap<string, Forecast> {
   const play = new Play(demands, places);
   const { periodMs } = quota;
   let window = windowOf(quota, 0);
   let nowMs = 0;
-  for (let step = 0; step < maxSteps && !play.isOver; step += 1) {
+  for (let step = 0; step < maxSteps && play.open > 0; step += 1) {
     if (nowMs >= window.endMs - tiny) {
       window = windowOf({ ...quota, left: quota.limit, untilRefreshMs: periodMs }, nowMs);
     }
@@ -109,42 +107,32 @@ export function forecast(
     window.used += play.serve(most, nowMs, toMs - nowMs);
     nowMs = toMs;
   }
-  return play.forecasts();
+  return play.forecasts;
 }
 
 /** The queues, and whose turn it is. */
 class Play {
+  /** Of the runs that have ended. */
+  readonly forecasts = new Map<string, Forecast>();
   readonly #runs: readonly Playing[];
   /** The first one is served. */
   readonly #turns: Turn[];
-  readonly #slots: number;
-  readonly #lanes: number;
+  readonly #places: Places;
 
-  constructor(demands: readonly Demand[], { slots, lanes }: { readonly slots: number; readonly lanes: number }) {
-    this.#slots = slots;
-    this.#lanes = lanes;
+  constructor(demands: readonly Demand[], places: Places) {
+    this.#places = places;
     this.#runs = demands.map((demand): Playing => {
       const all = sumOf(demand.segments) - demand.made;
       const allowed = demand.callsPerMinute === undefined ? Number.POSITIVE_INFINITY : 1;
-      return { demand, all, left: all, allowed, startMs: undefined, forecast: undefined };
+      return { demand, all, left: all, allowed, startMs: undefined };
     });
     for (const run of this.#runs) if (run.all <= tiny) this.#end(run, 0);
     this.#turns = this.#firstTurns();
   }
 
-  get isOver(): boolean {
-    return this.#runs.every((run) => run.forecast !== undefined);
-  }
-
   /** Calls still to be made. */
   get open(): number {
     return this.#runs.reduce((sum, { left }) => sum + left, 0);
-  }
-
-  forecasts(): ReadonlyMap<string, Forecast> {
-    return new Map(
-      this.#runs.flatMap(({ demand, forecast: found }) => (found === undefined ? [] : [[demand.runId, found]])),
-    );
   }
 
   /** Time passes: runs with a rate of their own may make more calls. */
@@ -167,7 +155,7 @@ class Play {
       turn.left -= made;
       passed = made > tiny ? 0 : passed + 1;
       if (made > most - tiny && turn.left > tiny) continue;
-      turn.left = this.#lanes;
+      turn.left = this.#places.lanes;
       this.#turns.push(...this.#turns.splice(0, 1));
     }
     return Math.max(0, budget) - left;
@@ -178,7 +166,7 @@ class Play {
     let made = 0;
     let held = 0;
     for (const run of runs.filter(({ left }) => left > tiny)) {
-      if (made > most - tiny || held >= this.#slots) break;
+      if (made > most - tiny || held >= this.#places.slots) break;
       const calls = Math.min(most - made, run.left, run.allowed);
       if (calls > tiny) {
         made += calls;
@@ -187,9 +175,10 @@ class Play {
         run.startMs ??= timeOf(made);
         if (run.left <= tiny) this.#end(run, timeOf(made));
       }
-      // A run without a rate has taken all calls, or has ended.
-      if (givesWay(run)) runs.push(...runs.splice(runs.indexOf(run), calls > tiny ? 1 : 0));
-      else if (run.left > tiny && run.allowed < 1) held += openSegments(run, this.#slots);
+      const { callsPerMinute = Number.POSITIVE_INFINITY } = run.demand;
+      // A run whose next call is far off leaves its place to others. One without a rate has taken all calls, or has ended.
+      if (minuteMs / callsPerMinute > patienceMs) runs.push(...runs.splice(runs.indexOf(run), calls > tiny ? 1 : 0));
+      else if (run.left > tiny && run.allowed < 1) held += openSegments(run, this.#places.slots);
     }
     return made;
   }
@@ -206,7 +195,7 @@ class Play {
     });
     const turns = heads.map(({ runs, made, at }) => {
       const isFirst = heads.every((other) => other.runs === runs || (other.made < 1 && other.at > at));
-      return { runs, left: this.#lanes - (isFirst ? 0 : made % this.#lanes), isServed: made >= 1 };
+      return { runs, left: this.#places.lanes - (isFirst ? 0 : made % this.#places.lanes), isServed: made >= 1 };
     });
     return turns.toSorted((a, b) => a.left - b.left || Number(b.isServed) - Number(a.isServed));
   }
@@ -215,7 +204,9 @@ class Play {
     const before = this.#runs.filter((other) => other !== run && other.all - other.left > 0.5);
     const calls = Math.round(before.reduce((sum, { all, left }) => sum + all - left, 0));
     const ahead = { runs: before.map(({ demand }) => demand.runId), calls };
-    run.forecast = { startMs: run.startMs ?? atMs, endMs: atMs + run.demand.soaksMs, ahead };
+    const { runId, soaksMs } = run.demand;
+    this.forecasts.set(runId, { startMs: run.startMs ?? atMs, endMs: atMs + soaksMs, ahead });
+    run.left = 0;
   }
 }
 
@@ -231,11 +222,6 @@ function openSegments({ demand: { segments }, left }: Playing, slots: number): n
 
 function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, one) => sum + one, 0);
-}
-
-/** A run whose next call is far off leaves its place to others. */
-function givesWay({ demand: { callsPerMinute } }: Playing): boolean {
-  return callsPerMinute !== undefined && minuteMs / callsPerMinute > patienceMs;
 }
 
 interface Window {

@@ -6,9 +6,8 @@ import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { changesOf, isRepeatable } from "#fleet/sim-operation/sim-operation.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { doubtOf, operationOf } from "../ledger/packing.ts";
+import { type Settlement, doubtOf, operationOf } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
-import type { Settlement } from "../ledger/settlement.ts";
 import { SimfleetError } from "#core/errors.ts";
 
 /** Reads a run, after its sent rows have got their outcomes if it is over. @throws SimfleetError RUN_NOT_FOUND */

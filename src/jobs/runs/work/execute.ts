@@ -9,6 +9,7 @@
  */
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
+import type { RunState } from "#fleet/run.ts";
 import { quarantined, quarantineReason, type PoisonGuard } from "#engine/poison-guard.ts";
 import {
   type FieldChange,
@@ -18,8 +19,9 @@ import {
   simChangeOf,
 } from "#fleet/sim-operation/sim-operation.ts";
 import { fieldInputOf, type Inventory } from "#jobs/inventory/store/inventory.ts";
-import type { ShownSim } from "../ledger/settlement.ts";
 import {
+  type ShownSim,
+  type Settlement,
   type FieldValues,
   type Settled,
   type StoredRow,
@@ -34,9 +36,8 @@ import { type TryResult, later, makeCall } from "./row-call.ts";
 import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference } from "./queue.ts";
-import { OutcomeWriter } from "./outcome-writer.ts";
 import type { Account } from "#api/account.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, yieldToEventLoop } from "#core/time.ts";
 import type { RunWatch } from "./run-watch.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
@@ -130,7 +131,7 @@ class SegmentWork {
     this.#deaths = deaths;
     this.#doneBefore = run.tally.done;
     watch.observe(runId, "running", run.tally.pending);
-    this.#outcomeWriter = new OutcomeWriter({ ...context, run, segment });
+    this.#outcomeWriter = new OutcomeWriter(context, run, segment);
     this.#unsafe = new UnsafeCalls({ ...context, runId, segment, tries: this.#tries });
     const { callsPerMinute } = run.options;
     this.#callOptions = {
@@ -403,6 +404,72 @@ class SegmentWork {
 
 function untilOutageEnds(delayMs: number) {
   return later(delayMs, "the responses to too many calls in a row were lost");
+}
+
+/**
+ * Writes outcomes to the ledger in order of arrival: those that arrive during one write are batched into the next. A caller
+ * waits until its outcome is written, so that a crash repeats no more than the calls in flight.
+ */
+class OutcomeWriter {
+  /** The run's state as last reported by the ledger. */
+  state: RunState | "gone" = "running";
+  hasEndedWave = false;
+  readonly #context: Pick<JobContext, "ledger" | "watch">;
+  readonly #run: RunRecord;
+  readonly #segment: number;
+  readonly #open: Settlement[] = [];
+  #counts = { calls: 0, throttled: 0 };
+  #writing: Promise<void> | undefined;
+
+  constructor(context: Pick<JobContext, "ledger" | "watch">, run: RunRecord, segment: number) {
+    this.#context = context;
+    this.#run = run;
+    this.#segment = segment;
+  }
+
+  /** Counts a call, whatever its result; the count is written with the next outcomes. */
+  countCall(answer?: "throttled"): void {
+    this.#counts.calls += 1;
+    if (answer === "throttled") this.#counts.throttled += 1;
+  }
+
+  /** Resolves when the outcome is written. */
+  async settle(settlement: Settlement): Promise<void> {
+    this.#open.push(settlement);
+    // The write in progress does not contain this outcome: wait for it, then for the next.
+    await this.#writing;
+    if (this.#open.length > 0) await this.#write();
+    else await this.#writing;
+  }
+
+  /** Writes what is left, including call counts; also refreshes the run's state. */
+  async flush(): Promise<void> {
+    await this.#writing;
+    await this.#write();
+  }
+
+  #write(): Promise<void> {
+    this.#writing ??= this.#writeNow().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeNow(): Promise<void> {
+    await yieldToEventLoop(); // lets outcomes of the same event loop iteration join
+    const { ledger, watch } = this.#context;
+    const counts = this.#counts;
+    this.#counts = { calls: 0, throttled: 0 };
+    const { state, pending, hasEndedWave } = await ledger.settle(
+      this.#run,
+      this.#segment,
+      this.#open.splice(0),
+      counts,
+    );
+    this.state = state;
+    this.hasEndedWave ||= hasEndedWave;
+    watch.observe(this.#run.runId, state, pending);
+  }
 }
 
 /** A row that makes a call and has no outcome yet: what it changes, and what the inventory knows of its SIM. */

@@ -9,8 +9,7 @@ import { scrubJson, scrubValues } from "#core/scrub-secrets.ts";
 import { type FieldSelection, pickFields, type SimFields } from "#fleet/sim/sim-fields.ts";
 import type { SimChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { secretsOf } from "../sealed-inputs.ts";
-import type { StoredRow } from "../ledger/packing.ts";
-import type { ShownSim } from "../ledger/settlement.ts";
+import type { ShownSim, StoredRow } from "../ledger/packing.ts";
 
 /** The result of one attempt of one row. */
 export type TryResult =
