@@ -4,6 +4,7 @@ import { systemClock } from "#core/time.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { readSettled } from "#jobs/runs/results/sent-rows.ts";
+import { verdictOfRow } from "#jobs/runs/plan/classify.ts";
 import { rowResults } from "#jobs/runs/results/results.ts";
 import { retrySource } from "#jobs/runs/retry.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -32,7 +33,7 @@ it("sent rows end as unknown when their run is cancelled and are not retried", a
   ]);
   const retried: string[] = [];
   const { rows } = retrySource(run, { ...deps, inventory }, { outcomes: ["failed", "cancelled"] });
-  for await (const batch of rows) retried.push(...batch.map(({ verdict }) => verdict));
+  for await (const batch of rows) retried.push(...batch.map(({ row }) => verdictOfRow(row)));
   expect(retried).toEqual(["change", "change"]);
   expect((await readSettled(runId, deps)).tally).toEqual(run.tally);
 });

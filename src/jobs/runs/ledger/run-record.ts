@@ -1,7 +1,7 @@
 /** The head of a run in the ledger: its origin, options and progress. Stored as a flat hash, read as one value. */
 import { SimfleetError } from "#core/errors.ts";
 import { problemIn } from "#engine/problem.ts";
-import { type RunOptions, type RunState, type Tally, type Outcome } from "#fleet/run.ts";
+import type { RunOptions, RunState, Tally, Outcome } from "#fleet/run.ts";
 import type { Changed, WaveCheck } from "../contract.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 

@@ -21,9 +21,6 @@ import type { RunHead } from "../ledger/run-record.ts";
 /** A row with what the plan says about it. */
 export interface ClassifiedRow {
   readonly row: StoredRow;
-  readonly verdict: RowVerdict;
-  /** Problem of the row. Absent: none. */
-  readonly problem?: RowProblem | undefined;
   /** The call costs money, as far as the inventory knows. */
   readonly isCostly: boolean;
   /** Whether what the inventory says of the SIM is younger than a day. */
@@ -82,27 +79,21 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
     const before = isListed ? beforeOf(changes, sim, facts) : undefined;
     const seen = isAlready(changes, before) ? "unchanged" : undefined;
     const planned = facts.isComplete && !isListed ? "not-in-inventory" : seen;
-    const verdict = verdictOfRow({ problem, duplicateOf, planned });
     const stored = { index, line, key, inputs, cells, weight: 1, ...(before === undefined ? {} : { before }) };
     return {
       row: {
         ...stored,
-        ...(problem !== undefined ? { problem } : duplicateOf === undefined ? {} : { duplicateOf }),
-        ...(planned !== undefined && verdict === planned ? { planned } : {}),
+        ...(problem !== undefined ? { problem } : duplicateOf !== undefined ? { duplicateOf } : planned && { planned }),
         met: isMet(isListed, valueOf),
       },
-      verdict,
-      problem,
       isCostly: isCostlyFor(key, sim),
       isFresh: isListed && Math.max(sim.updatedAtMs, facts.listedAtMs ?? 0) >= freshSinceMs,
     };
   };
 }
 
-type Verdicted = { readonly [F in "problem" | "duplicateOf" | "planned" | "skipped"]?: StoredRow[F] | undefined };
-
-/** The verdict of a stored row. */
-export function verdictOfRow({ problem, duplicateOf, planned, skipped }: Verdicted): RowVerdict {
+/** What a run would do with a row. */
+export function verdictOfRow({ problem, duplicateOf, planned, skipped }: StoredRow): RowVerdict {
   if (problem !== undefined)
     return problem.code === "conflict" || problem.code === "not-allowed" ? problem.code : "invalid";
   if (duplicateOf !== undefined) return "duplicate";
@@ -121,7 +112,6 @@ export async function* withCosts(
     const sims = await inventory.lookUp(profile, mayCost ? batch.map(({ key }) => key) : []);
     yield batch.map((row, i) => ({
       row,
-      verdict: verdictOfRow(row),
       isCostly: isCallable(row) && costChecks.get(operationOf(run, row))?.(row.key, sims[i]) === true,
     }));
   }

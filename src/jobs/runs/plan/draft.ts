@@ -14,7 +14,7 @@ import type { RowGroup, RunHead, SegmentSpan, Wave } from "../ledger/run-record.
 import type { Ledger } from "../ledger/ledger.ts";
 import { type StoredRow, isCallable, operationOf } from "../ledger/packing.ts";
 import type { SealInputs } from "../sealed-inputs.ts";
-import type { ClassifiedRow } from "./classify.ts";
+import { type ClassifiedRow, verdictOfRow } from "./classify.ts";
 import { ChangeTally, PlanTally } from "./tally.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { assertFieldsKnown } from "#jobs/inventory/sims.ts";
@@ -39,19 +39,7 @@ export interface DraftSource {
 /** The head of a run but for what its start adds. */
 export type DraftHead = Omit<RunHead, "runId" | "createdAtMs" | "submittedBy" | "traceParent" | "maxFailures">;
 
-export interface Draft {
-  readonly draftId: string;
-  readonly head: DraftHead;
-  readonly origin: DraftSource["origin"];
-  readonly takes: readonly RowGroup[];
-  readonly tally: ReturnType<PlanTally["counts"]>;
-  readonly calls: number;
-  /** Calls among them that cannot be undone. */
-  readonly irreversible: number;
-  /** The first rows that cannot be sent, in row order. */
-  readonly problems: PlanReport["problems"];
-  readonly lineOf: ((index: number) => number) | undefined;
-}
+export type Draft = Awaited<ReturnType<typeof writeDraft>>;
 
 export interface DraftDeps {
   readonly ledger: Ledger;
@@ -59,8 +47,6 @@ export interface DraftDeps {
   readonly sealInputs: SealInputs;
   readonly memory: () => Promise<RedisMemory>;
 }
-
-type WaveDeps = DraftDeps & Pick<RunHead, "operations">;
 
 /** Name and options of a draft. */
 export interface DraftRequest extends Pick<
@@ -82,7 +68,7 @@ const unchangedReason = "the SIM is already as requested, according to the inven
  * @throws errors of reading the rows, such as IntakeError; SimfleetError STORE_FULL if Redis has no room for them; the
  *   signal's reason. Nothing of the draft is kept then.
  */
-export async function writeDraft(source: DraftSource, request: DraftRequest, deps: DraftDeps): Promise<Draft> {
+export async function writeDraft(source: DraftSource, request: DraftRequest, deps: DraftDeps) {
   letNewSpaceGrow();
   const { ledger, sealInputs, memory } = deps;
   const { signal, options, ...head } = request;
@@ -94,15 +80,16 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
   let checkedRows = 0;
   try {
     assertRoom(0, await memory(), "rows");
-    const { skipUnchanged = await trustsInventory(head.profile, ledger) } = options;
+    // Rows that change nothing are left out where the inventory is fresh; a run in progress may change it.
+    const { skipUnchanged = (await ledger.active(head.profile)).length === 0 && "fresh" } = options;
     for await (const batch of source.rows) {
       signal?.throwIfAborted();
       const rows = batch.map((classified) => {
-        const { row, problem } = classified;
+        const { row } = classified;
+        const { index, line, problem } = row;
         const isSkipped = problem === undefined && isUnchanged(classified, tally, skipUnchanged);
         tally.add(classified, isSkipped);
-        if (problem !== undefined && faults.length < maxProblems)
-          faults.push({ index: row.index, line: row.line, ...problem });
+        if (problem !== undefined && faults.length < maxProblems) faults.push({ index, line, column: "", ...problem });
         return isSkipped ? { ...row, skipped: unchangedReason } : row;
       });
       const sealed = source.isSealed ? rows : await sealInputs.seal(rows, { operation: operations[0], header });
@@ -115,24 +102,27 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
     const conflicts = source.late === undefined ? [] : await writer.amend(source.late, tally);
     const { draftId, ...parts } = await inWaves(writer, wholeId, { ...request, ...deps, operations });
     assertRoom(writer.rows, await memory(), "outcomes");
+    const drafted: DraftHead = {
+      ...head,
+      options,
+      operations,
+      header,
+      sha256: source.sha256(),
+      ...writer.counts(),
+      ...parts,
+    };
     return {
       draftId,
       origin: source.origin,
-      head: {
-        ...head,
-        options,
-        operations,
-        header,
-        sha256: source.sha256(),
-        ...writer.counts(),
-        ...parts,
-      },
+      head: drafted,
       takes: source.takes?.(writer) ?? [],
       tally: tally.counts(),
       calls: writer.calls,
+      /** Calls among them that cannot be undone. */
       irreversible: writer.irreversible,
+      /** The first rows that cannot be sent, in row order. */
       problems: merged(faults, conflicts),
-      lineOf: source.late === undefined ? undefined : (index) => source.late?.lineOf(index) ?? 0,
+      lineOf: source.late?.lineOf,
     };
   } catch (thrown) {
     await writer.settled().catch(() => undefined);
@@ -141,15 +131,10 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
   }
 }
 
-/** Rows that change nothing are left out where the inventory is fresh; a run in progress may change it. */
-async function trustsInventory(profile: string, ledger: Ledger): Promise<"fresh" | false> {
-  return (await ledger.active(profile)).length === 0 ? "fresh" : false;
-}
-
 /** Whether the row is left out, or the one whose call it shares. */
-function isUnchanged({ row, verdict, isFresh }: ClassifiedRow, tally: PlanTally, which: "fresh" | boolean): boolean {
+function isUnchanged({ row, isFresh }: ClassifiedRow, tally: PlanTally, which: "fresh" | boolean): boolean {
   if (row.duplicateOf !== undefined) return tally.isSkipped(row.duplicateOf);
-  return verdict === "unchanged" && (which === "fresh" ? isFresh === true : which);
+  return verdictOfRow(row) === "unchanged" && (which === "fresh" ? isFresh === true : which);
 }
 
 /** The first problems of both lists; a conflict replaces another problem of its row. */
@@ -277,7 +262,11 @@ type Parts = Pick<RunHead, "segments" | "waves"> & { readonly draftId: string };
  * @throws SimfleetError USAGE for a wave without a SIM or a field that no SIM has, if the SIMs do not meet the gate as they are,
  *   or if there is no undo of what should be undone; a retry is not rejected
  */
-async function inWaves(whole: SegmentWriter, wholeId: string, order: DraftRequest & WaveDeps): Promise<Parts> {
+async function inWaves(
+  whole: SegmentWriter,
+  wholeId: string,
+  order: DraftRequest & DraftDeps & Pick<RunHead, "operations">,
+): Promise<Parts> {
   const { options, profile, retryOf, operations, ledger, inventory } = order;
   if (options.waves === undefined || whole.calls === 0)
     return { draftId: wholeId, segments: whole.segments, waves: [] };
@@ -344,11 +333,9 @@ function outOfRoom(rows: number, { usedBytes, limitBytes }: RedisMemory): Simfle
   );
 }
 
+const megabytes = (bytes: number): string => `${(bytes / 1_048_576).toFixed(1)} MB`;
+
 /** Whether Redis rejected a write because it is full. */
 function isRefusedForMemory(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.name === "ReplyError" && /\bOOM\b/.test(thrown.message);
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1_048_576).toFixed(1)} MB`;
 }

@@ -38,14 +38,14 @@ export class PlanTally {
   }
 
   /** Adds the next row. @param isSkipped it changes nothing and makes no call */
-  add({ row, verdict, isCostly }: ClassifiedRow, isSkipped: boolean): void {
+  add({ row, isCostly }: ClassifiedRow, isSkipped: boolean): void {
     if (row.index === this.#bits.length) {
       const grown = new Uint8Array(row.index * 2);
       grown.set(this.#bits);
       this.#bits = grown;
     }
     this.#bits[row.index] = (isCostly ? costlyBit : 0) | (isSkipped ? skippedBit : 0);
-    this.#count(row, verdict, 1);
+    this.#count(row, 1);
     const { skipped: reason } = row;
     if (reason !== undefined && (this.#left.has(reason) || this.#left.size < maxGroups))
       this.#left.set(reason, (this.#left.get(reason) ?? 0) + 1);
@@ -57,7 +57,7 @@ export class PlanTally {
 
   /** A row turns out to be in conflict with another one. */
   markConflict(row: StoredRow): void {
-    this.#count(row, verdictOfRow(row), -1);
+    this.#count(row, -1);
     this.#verdicts.conflict += 1;
   }
 
@@ -73,7 +73,10 @@ export class PlanTally {
     };
   }
 
-  #count({ index, problem, inputs: [speedClass = ""] }: StoredRow, verdict: RowVerdict, by: 1 | -1): void {
+  #count(row: StoredRow, by: 1 | -1): void {
+    const { index, problem, inputs } = row;
+    const [speedClass = ""] = inputs;
+    const verdict = verdictOfRow(row);
     this.#verdicts[verdict] += by;
     const isUnchanged = verdict === "unchanged";
     const isSkipped = isUnchanged && this.isSkipped(index);
