@@ -10,7 +10,7 @@ import { addSeeAlso, type Context, asCount, withCommon } from "#cli/context.ts";
 import { addWaveOptions } from "#cli/values.ts";
 import { planText, rowsOf } from "./plan.ts";
 import { resultsPathOf, startAsked } from "./end-of-run.ts";
-import { type OperationOptions, operationQuery, optionTexts, planningCommand } from "./operation-options.ts";
+import { orderQueryOf, optionTexts, planningCommand } from "./operation-options.ts";
 import { counted, grouped } from "#cli/format.ts";
 
 export function applyCommand(context: Context): Command {
@@ -50,7 +50,11 @@ export function applyCommand(context: Context): Command {
     await context.connect(options, async (caller) => {
       const { client, profile, app, output } = caller;
       if (options.detach !== true) await assertCanWrite(pathOf("r"), file);
-      const plan = await client.call(createPlan, { query: { profile, ...orderQueryOf(file, options) }, rows });
+      // An upload has no file name.
+      const { name = file && basename(file).slice(0, 200), sendUnchanged } = options;
+      const skipUnchanged = sendUnchanged === true ? { skipUnchanged: "false" as const } : {};
+      const query = { profile, ...orderQueryOf(options), name, ...skipUnchanged };
+      const plan = await client.call(createPlan, { query, rows });
       output.sayLines(planText(visibleIn(plan)));
       assertAllValid(plan, { partial: options.partial === true });
       // Wrong credentials show now, not after the first thousand rows have been submitted.
@@ -75,28 +79,4 @@ export function changesQuestion(plan: Pick<PlanReport, "calls" | "verdicts" | "u
   const question = `${changedText(plan)}. Make ${counted(changes, "change")}?`;
   if (same === 0) return question;
   return `${question} (${same === 1 ? "1 more call changes" : `${grouped(same)} more calls change`} nothing; --skip-unchanged leaves them out)`;
-}
-
-/** The options of a run, as the query of its plan. */
-function orderQueryOf(
-  file: string | undefined,
-  options: OperationOptions & {
-    name?: string | undefined;
-    partial?: true | undefined;
-    skipUnchanged?: true | undefined;
-    sendUnchanged?: true | undefined;
-    maxFailures?: string | undefined;
-    rate?: number | undefined;
-  },
-) {
-  const { name, partial, skipUnchanged, sendUnchanged, maxFailures, rate } = options;
-  return {
-    ...operationQuery(options),
-    // An upload has no file name.
-    name: name ?? (file === undefined ? undefined : basename(file).slice(0, 200)),
-    partial: partial === true ? ("true" as const) : undefined,
-    skipUnchanged: skipUnchanged === true ? ("true" as const) : sendUnchanged === true ? ("false" as const) : undefined,
-    maxFailures,
-    rate,
-  };
 }

@@ -1,8 +1,9 @@
 /** The options of commands that start a run or plan it. */
+import type { z } from "zod";
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { asCount } from "#cli/context.ts";
 import { whereOption } from "#cli/values.ts";
-import type { WrittenWaves } from "#fleet/waves.ts";
+import { orderQuery } from "../contract.ts";
 
 /** Descriptions of options that several commands have. */
 export const optionTexts = {
@@ -49,26 +50,16 @@ export function followUpCommand(name: string, description: string) {
     .option("--detach", optionTexts.detach);
 }
 
-export interface OperationOptions extends WrittenWaves {
-  readonly operation?: string | undefined;
-  readonly set?: Readonly<Record<string, string>> | undefined;
-  readonly speedClass?: string | undefined;
-  readonly fromResults?: boolean | undefined;
-  readonly allowUnlisted?: boolean | undefined;
+/** The options of a command that have the name of a field in the query of a plan, as that query. */
+export function orderQueryOf(options: { readonly set?: Readonly<Record<string, string>> | undefined }): OrderInput {
+  const { set = {}, ...others } = options;
+  const named = Object.entries(others).filter(([name]) => name in orderQuery.shape && !givenElsewhere.includes(name));
+  return Object.fromEntries([
+    ...named.map(([name, value]: [string, unknown]) => [name, value === true ? "true" : value]),
+    ...Object.entries(set).map(([name, value]) => [`set.${name}`, value]),
+  ]) as OrderInput;
 }
 
-/** The options, as the query of a plan. */
-export function operationQuery(options: OperationOptions) {
-  const { operation, set = {}, speedClass, fromResults, allowUnlisted } = options;
-  const { waves, soak, gate, minSample, sample, onFailure, canary } = options;
-  const of = { waves, soak, gate, minSample, sample, onFailure, canary };
-  const values = Object.entries(set).map(([name, value]) => [`set.${name}`, value] as const);
-  return {
-    operation,
-    speedClass,
-    fromResults: fromResults === true ? ("true" as const) : undefined,
-    allowUnlisted: allowUnlisted === true ? ("true" as const) : undefined,
-    ...of,
-    ...Object.fromEntries(values),
-  };
-}
+type OrderInput = z.input<typeof orderQuery>;
+/** The profile of a command may come from the configuration, and the confirmation from an answer. */
+const givenElsewhere: readonly string[] = ["profile", "confirm"];

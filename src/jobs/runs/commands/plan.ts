@@ -8,7 +8,7 @@ import { type PlanReport, changedText, createPlan, deletePlan, downloadVerdicts,
 import { assertCanWrite, writeResults } from "../results/results.ts";
 import { addSeeAlso, type Context, type ProcessIo, withCommon } from "#cli/context.ts";
 import { addWaveOptions, assertFilter } from "#cli/values.ts";
-import { operationQuery, planningCommand } from "./operation-options.ts";
+import { orderQueryOf, planningCommand } from "./operation-options.ts";
 import { grouped, counted, duration } from "#cli/format.ts";
 import { costText } from "./end-of-run.ts";
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
@@ -28,7 +28,7 @@ export function planCommand(context: Context): Command {
     const { out } = options;
     await assertCanWrite(out, "file" in rows ? rows.file : undefined);
     await context.connect(options, async ({ client, profile, app, output }) => {
-      const plan = await client.call(createPlan, { query: { profile, ...operationQuery(options) }, rows });
+      const plan = await client.call(createPlan, { query: { profile, ...orderQueryOf(options) }, rows });
       if (out !== undefined) {
         const verdicts = await client.call(downloadVerdicts, { params: { planId: plan.planId } });
         await writeResults(out, verdicts, "Choose another path with --out");

@@ -29,7 +29,7 @@ async function pageOf<Row>(
   run: RunRecord,
   ledger: Ledger,
   { limit, cursor = "0" }: PageQuery,
-  rowOf: (result: RowResult) => Row | undefined,
+  pick: (result: RowResult) => Row | undefined,
 ): Promise<Page<Row>> {
   if (!/^\d{1,9}$/.test(cursor) || Number(cursor) >= Math.max(1, run.total)) throw invalidCursor(cursor);
   const rows: Row[] = [];
@@ -37,7 +37,7 @@ async function pageOf<Row>(
   for await (const result of rowResults(run, ledger, Number(cursor))) {
     if (rows.length === limit || scanned === maxScanned) return { rows, nextCursor: String(result.row.index) };
     scanned += 1;
-    const row = rowOf(result);
+    const row = pick(result);
     if (row !== undefined) rows.push(row);
   }
   return { rows, nextCursor: null };
@@ -47,37 +47,36 @@ async function pageOf<Row>(
 export function planRowPage(
   run: RunRecord,
   ledger: Ledger,
-  { verdict, ...page }: PageQuery & { readonly verdict?: RowVerdict | undefined },
+  { verdict: asked, ...page }: PageQuery & { readonly verdict?: RowVerdict | undefined },
 ): Promise<Page<PlanRow>> {
-  return pageOf(run, ledger, page, ({ row }) =>
-    verdict === undefined || verdictOfRow(row) === verdict ? planRow(run, row) : undefined,
-  );
+  return pageOf(run, ledger, page, ({ row }) => {
+    const verdict = verdictOfRow(row);
+    if ((asked ?? verdict) !== verdict) return undefined;
+    const problem = row.problem && { column: "", ...row.problem };
+    return { ...rowOf(run, row, row.before), verdict, ...(problem && { problem }) };
+  });
 }
 
-function planRow(run: RunRecord, row: StoredRow): PlanRow {
+/** What plans and runs show of a row. @param before values of the fields that it sets; undefined if they are not known */
+function rowOf(
+  run: RunRecord,
+  row: StoredRow,
+  before: FieldValues,
+): Pick<PlanRow, "line" | "key" | "inputs" | "changes"> {
   const operation = operationOf(run, row);
-  const { line, key, inputs, problem } = row;
-  return {
-    line,
-    key,
-    verdict: verdictOfRow(row),
-    inputs: shownInputs(operation, inputs),
-    changes: reportChanges(changesOfRow(operation, row), row.before),
-    ...(problem === undefined ? {} : { problem: { column: "", ...problem } }),
-  };
+  const { line, key } = row;
+  const changes = changesOfRow(operation, row).map(([field, after], i) => ({
+    field,
+    ...(before === undefined ? {} : { before: before[i] ?? null }),
+    after,
+  }));
+  return { line, key, inputs: shownInputs(operation, row.inputs), changes };
 }
 
 /** The changes of a row whose inputs are known; none of one that cannot be read, or that an undo leaves alone. */
 function changesOfRow(operation: SimOperation, { key, inputs, problem }: StoredRow): readonly FieldChange[] {
   const isRead = (problem === undefined || problem.code === "not-allowed") && inputs.length === operation.inputs.length;
   return isRead ? changesOf(operation, key, inputs) : [];
-}
-
-/** @param before values in the order of the changes; undefined if they are not known */
-function reportChanges(changes: readonly FieldChange[], before: FieldValues): PlanRow["changes"] {
-  return changes.map(([field, after], i) => {
-    return before === undefined ? { field, after } : { field, before: before[i] ?? null, after };
-  });
 }
 
 /** Renders a plan as CSV: the input's columns, followed by the verdict of each row. */
@@ -118,20 +117,10 @@ export function rowPage(run: RunRecord, ledger: Ledger, query: RowQuery): Promis
 }
 
 /** The JSON form of a row and its outcome. */
-function rowReport(run: RunRecord, result: RowResult): RowReport {
-  const { row, outcome, reason, previous, attempts, finishedAt } = result;
-  const { line, key, inputs, problem } = row;
-  const operation = operationOf(run, row);
-  return {
-    line,
-    key,
-    outcome,
-    reason,
-    attempts,
-    inputs: shownInputs(operation, inputs),
-    changes: reportChanges(problem === undefined ? changesOfRow(operation, row) : [], previous),
-    finishedAt: finishedAt === "" ? null : finishedAt,
-  };
+function rowReport(run: RunRecord, { row, outcome, reason, previous, attempts, finishedAt }: RowResult): RowReport {
+  const shown = rowOf(run, row, previous);
+  const changes = row.problem === undefined ? shown.changes : [];
+  return { ...shown, changes, outcome, reason, attempts, finishedAt: finishedAt === "" ? null : finishedAt };
 }
 
 // Finds the runs that have a row for a SIM, newest first. There is no index: a run may have a million rows, and few people
