@@ -159,8 +159,10 @@ async function startPlan(
   return runs.start(planId, {
     by,
     ...confirmed(query),
-    ...(rate === undefined ? {} : { callsPerMinute: rate }),
-    ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
+    options: {
+      ...(rate === undefined ? {} : { callsPerMinute: rate }),
+      ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
+    },
     assertUsable,
   });
 }

@@ -26,6 +26,16 @@ export function inputSeal(seal: Seal | undefined) {
       `${name} has secret inputs, which are stored encrypted: configure seal.keyFile, a file that this user can read`,
     );
   };
+  /** The inputs, with another text for each secret one. */
+  const withSecrets = (
+    operation: SimOperation,
+    inputs: readonly string[],
+    change: (key: Seal, value: string) => Promise<string>,
+  ): Promise<readonly string[]> => {
+    const key = keyed(operation);
+    const isSecret = (i: number): boolean => operation.inputs[i]?.isSecret === true;
+    return Promise.all(inputs.map((value, i) => (isSecret(i) && value !== "" ? change(key, value) : value)));
+  };
   return {
     /** @throws SimfleetError USAGE if the operation has secret inputs and no seal key is configured */
     assertKey: (operation: SimOperation): void => void (hasSecrets(operation) && keyed(operation)),
@@ -35,30 +45,16 @@ export function inputSeal(seal: Seal | undefined) {
       { operation, header }: { readonly operation: SimOperation; readonly header: readonly string[] },
     ): Promise<readonly StoredRow[]> => {
       if (!hasSecrets(operation)) return rows;
-      const key = keyed(operation);
       const columns = secretColumns(header, operation);
-      return Promise.all(
-        rows.map(async (row) => ({
-          ...row,
-          cells: row.cells.map((cell, at) => (columns.has(at) ? "" : cell)),
-          inputs: await Promise.all(
-            row.inputs.map(async (value, i) =>
-              operation.inputs[i]?.isSecret && value !== "" ? sealed(key, value) : value,
-            ),
-          ),
-        })),
-      );
+      const sealing = rows.map(async (row) => ({
+        ...row,
+        cells: row.cells.map((cell, at) => (columns.has(at) ? "" : cell)),
+        inputs: await withSecrets(operation, row.inputs, sealed),
+      }));
+      return Promise.all(sealing);
     },
-    open: async (operation: SimOperation, inputs: readonly string[]): Promise<readonly string[]> => {
-      if (!hasSecrets(operation)) return inputs;
-      const key = keyed(operation);
-      return Promise.all(
-        inputs.map(async (value, i) => {
-          if (!operation.inputs[i]?.isSecret || value === "") return value;
-          return opened(key, value);
-        }),
-      );
-    },
+    /** Opens the secret ones among the inputs of an operation that has some. @throws as `assertKey` */
+    open: (operation: SimOperation, inputs: readonly string[]) => withSecrets(operation, inputs, opened),
   };
 }
 

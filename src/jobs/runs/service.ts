@@ -23,7 +23,7 @@ import { compareDraft, overlapSettler } from "./overlap.ts";
 import { type ForecastDeps, type QuotaWork, forecaster, workByQuota } from "./plan/forecast.ts";
 import { type Planned, Plans, missing, reportOfDraft } from "./plan/plans.ts";
 import { type RowOrigin, openSource } from "./plan/row-source.ts";
-import { type RunPolicy, type Confirmation, type Signature, firstState, newRunId, runIdFor } from "./submit.ts";
+import { type RunPolicy, type Submission, firstState, newRunId, runIdFor } from "./submit.ts";
 import type { RunReport } from "./contract.ts";
 import { reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results/results.ts";
@@ -54,9 +54,6 @@ export interface Order {
   readonly confirm?: number | undefined;
   readonly options: RunOptions;
 }
-
-/** Options that a plan takes when it is started. */
-export type StartOptions = Pick<RunOptions, "maxFailures" | "callsPerMinute">;
 
 interface RunDeps extends ForecastDeps, Pick<StoreDeps, "redis" | "keys"> {
   readonly freezes: { of(profile: string): Promise<{ readonly reason: string } | undefined> };
@@ -220,7 +217,7 @@ export class RunService {
    * @throws IntakeError if it has invalid rows and `partial` is not set
    * @throws SimfleetError NOT_CONFIRMED, USAGE, RUN_STATE_CONFLICT if another run has taken its rows
    */
-  async submit(planned: Planned, { by, runId, ...confirmation }: Signature & Confirmation): Promise<RunReport> {
+  async submit(planned: Planned, { by, runId, ...confirmation }: Submission): Promise<RunReport> {
     const { ledger, policy, clock } = this.#deps;
     const { draft, report, confirm } = planned;
     try {
@@ -243,18 +240,13 @@ export class RunService {
    */
   async start(
     planId: string,
-    {
-      by,
-      confirm,
-      assertUsable,
-      ...more
-    }: StartOptions & {
-      readonly by: string;
-      readonly confirm?: number | undefined;
+    given: Pick<Submission, "by" | "confirm"> & {
+      readonly options: Pick<RunOptions, "maxFailures" | "callsPerMinute">;
       /** @throws ConfigError if the profile lacks credentials or an address */
       readonly assertUsable?: (profile: string) => void;
     },
   ): Promise<RunReport> {
+    const { by, confirm, assertUsable } = given;
     const { ledger, policy } = this.#deps;
     const started = (): SimfleetError =>
       new SimfleetError("RUN_STATE_CONFLICT", `The plan ${planId} was already started, as the run of this ID`);
@@ -263,8 +255,7 @@ export class RunService {
     });
     const { run, report } = plan;
     assertUsable?.(run.profile);
-    const options = { ...run.options, ...more };
-    const head = { ...run, options };
+    const head = { ...run, options: { ...run.options, ...given.options } };
     const state = firstState(report, head, { confirm: confirm ?? plan.confirm, policy });
     return this.#begin(head, { by, calls: report.calls, state }, async (complete) => {
       const reply = await ledger.commit(complete, state, undefined, plan.takes);

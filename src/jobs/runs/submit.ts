@@ -12,17 +12,13 @@ import type { Danger } from "#fleet/sim-operation/danger.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import type { RunHead } from "./ledger/run-record.ts";
 
-/** Who submits a run, and its id if that was fixed in advance. */
-export interface Signature {
+/** Who submits a run, and how it was confirmed. */
+export interface Submission {
   /** `cli:anna`, `schedule:nightly` */
   readonly by: string;
   /** Submitting again with the same id returns the existing run; without an id each submission creates a new run. */
   readonly runId?: string | undefined;
-}
-
-/** Confirmation that a user gave, or the fact that the start is unattended. */
-export interface Confirmation {
-  /** The number of calls that cannot be undone. */
+  /** The number of calls that cannot be undone, as a user confirmed it. */
   readonly confirm?: number | undefined;
   /** No user can confirm a number: a run whose calls cannot be undone waits for approval. */
   readonly isUnattended?: true;
@@ -37,7 +33,7 @@ export interface Confirmation {
 export function firstState(
   report: PlanReport,
   { operations, options, undoOf }: Pick<DraftHead, "operations" | "options" | "undoOf">,
-  { policy, confirm, isUnattended }: Confirmation & { readonly policy: RunPolicy },
+  { policy, confirm, isUnattended }: Omit<Submission, "by"> & { readonly policy: RunPolicy },
 ): RunState {
   const { calls, irreversible } = report;
   const { maxChanges, approvalAbove, approvalFor } = policy;

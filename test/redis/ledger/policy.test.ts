@@ -39,7 +39,7 @@ describe("policies for a run with more calls than they allow", () => {
     const before = await runsAndDrafts();
     const { runs, planned } = await draftNine({ maxChanges: 3 });
     await runs.plans.keep(planned, { planId: "r-nine", by: "cli:anna" });
-    await expect(runs.start("r-nine", { by: "cli:anna" })).rejects.toThrow("more than the limit of 3");
+    await expect(runs.start("r-nine", { by: "cli:anna", options: {} })).rejects.toThrow("more than the limit of 3");
     await runs.plans.remove("r-nine");
     expect(await runsAndDrafts()).toEqual(before);
   });

@@ -42,18 +42,14 @@ type Reason = RunSummary["reasons"][number];
  */
 export async function summarizeRun(
   runId: string,
-  {
-    ledger,
-    clock,
-    limiter,
-    periodMs,
-  }: {
+  deps: {
     readonly ledger: Ledger;
     readonly clock: Clock;
     readonly limiter: Pick<Limiter, "state" | "windows">;
     readonly periodMs: number;
   },
 ): Promise<RunSummary> {
+  const { ledger, clock, limiter, periodMs } = deps;
   const nowMs = clock.wallMs();
   const run = await ledger.run(runId);
   const windowMs = windowOf(run, { periodMs, nowMs });
