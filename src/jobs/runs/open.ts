@@ -1,5 +1,5 @@
 /** Opens runs: their ledger, their queues, and the service. */
-import type { JobResult, Incident, Working } from "#engine/queue/job-result.ts";
+import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { Seal } from "#engine/seal.ts";
 import { letNewSpaceGrow } from "#core/heap-room.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
@@ -12,7 +12,7 @@ import { runRemoval } from "./removal/removal.ts";
 import { inputSeal } from "./sealed-inputs.ts";
 import { RunService } from "./service.ts";
 import { execute } from "./work/execute.ts";
-import { type SegmentReference, runQueues } from "./work/queue.ts";
+import { runQueues } from "./work/queue.ts";
 import { checkWave } from "./work/wave-check.ts";
 import { RunWatch } from "./work/run-watch.ts";
 
@@ -52,11 +52,6 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
     guard,
   };
   const checks = { ...context, inventory, undo: (run: RunRecord) => service.undoWave(run) };
-  const executeSegment = (reference: SegmentReference, signal: AbortSignal): Promise<JobResult> => {
-    letNewSpaceGrow();
-    return execute(reference, context, signal);
-  };
-
   /** Works on the queue of a profile's bucket until stopped. */
   const consume = async (
     { profile, bucket }: { profile: string; bucket: string },
@@ -71,7 +66,10 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
         const onFrozen = (message: string, delayMs: number): Promise<void> =>
           ledger.recordProblem(reference.runId, { message, delayMs, isExpected: true });
         const frozen = { clock, freezes, scope: "bucket", signal: stop, onFrozen } as const;
-        return unlessFrozen(profile, frozen, (signal) => executeSegment(reference, signal));
+        return unlessFrozen(profile, frozen, (signal) => {
+          letNewSpaceGrow();
+          return execute(reference, context, signal);
+        });
       },
     });
     return kernel.watchOver(`consumer of ${bucket}`, consumer);

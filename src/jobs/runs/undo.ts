@@ -24,15 +24,16 @@ import type { DraftSource } from "./plan/draft.ts";
 import { inBatches } from "./plan/row-source.ts";
 import { type RowResult, rowResults } from "./results/results.ts";
 
-export interface UndoDeps {
+interface UndoDeps {
   readonly ledger: Ledger;
   readonly inventory: Inventory;
   /** An operation of the deployment, as the run's profile uses it. @throws SimfleetError OPERATION_NOT_FOUND */
   readonly operationNamed: (name: string) => SimOperation;
 }
 
-/** The operations of an undo: that of `set`, and that of `otherwise`, if it differs. */
-interface UndoPlan {
+/** An undo of a run: the operation of `set`, and that of `otherwise`, if there is one. */
+interface Undo {
+  readonly run: RunRecord;
   readonly operations: readonly [SimOperation, ...SimOperation[]];
   readonly steps: readonly UndoStep[];
 }
@@ -45,49 +46,40 @@ interface UndoPlan {
  */
 export function undoSource(run: RunRecord, deps: UndoDeps, newRunId: string | undefined): DraftSource {
   assertEnded(run, "undone");
-  const plan = undoPlanOf(run, deps);
-  const [operation] = plan.operations;
-  const rows = undoRows(run, plan, deps);
+  const { runId, profile } = run;
+  const [{ name, undo }, ...others] = run.operations;
+  if (undo === undefined || others.length > 0) {
+    const what = run.undoOf === undefined ? `${name} has no undo` : "it is an undo itself";
+    throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${runId} cannot be undone: ${what}`);
+  }
+  const otherwise = undo.otherwise === undefined ? [] : [undo.otherwise];
+  const first = deps.operationNamed(undo.operation);
+  const operations = [first, ...otherwise.map(({ operation }) => deps.operationNamed(operation))] as const;
+  const rows = undoRows({ run, operations, steps: [undo, ...otherwise] }, deps);
   return {
-    operations: plan.operations,
-    header: [operation.keyColumn, ...operation.inputs.map(({ name }) => name)],
-    origin: { where: `SIMs that run ${run.runId} changed` },
+    operations,
+    header: [first.keyColumn, ...first.inputs.map((input) => input.name)],
+    origin: { where: `SIMs that run ${runId} changed` },
     sha256: () => run.sha256,
     isSealed: true,
-    rows: withCosts(rows, { operations: plan.operations, profile: run.profile, inventory: deps.inventory }),
+    rows: withCosts(rows, { operations, profile, inventory: deps.inventory }),
     takes: ({ rows: total }) => {
       if (total === 0) {
-        throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${run.runId} changed nothing: there is nothing to undo`);
+        throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${runId} changed nothing: there is nothing to undo`);
       }
-      const groups = isRepeatable(plan.operations) ? [] : (["undo"] as const);
+      const groups = isRepeatable(operations) ? [] : (["undo"] as const);
       assertNotTaken(run, groups, newRunId);
       return groups;
     },
   };
 }
 
-function undoPlanOf({ runId, operations, undoOf }: RunRecord, { operationNamed }: UndoDeps): UndoPlan {
-  const [{ name, undo }] = operations;
-  if (undo === undefined || operations.length > 1) {
-    const what = undoOf === undefined ? `${name} has no undo` : "it is an undo itself";
-    throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${runId} cannot be undone: ${what}`);
-  }
-  const steps = [undo, ...(undo.otherwise === undefined ? [] : [undo.otherwise])];
-  const [first, ...others] = steps.map((step) => operationNamed(step.operation));
-  if (first === undefined) throw new Error("an undo has a first step");
-  return { operations: [first, ...others], steps };
-}
-
-async function* undoRows(
-  run: RunRecord,
-  plan: UndoPlan,
-  { ledger, inventory }: UndoDeps,
-): AsyncGenerator<readonly StoredRow[]> {
+async function* undoRows(undo: Undo, { ledger, inventory }: UndoDeps): AsyncGenerator<readonly StoredRow[]> {
   let index = 0;
-  for await (const batch of inBatches(changedRows(run, ledger))) {
+  for await (const batch of inBatches(changedRows(undo.run, ledger))) {
     const keys = batch.map(({ row }) => row.key);
-    const known = await inventory.lookUp(run.profile, keys);
-    yield batch.map((result, i) => undoRow(result, { run, plan, sim: known[i], index: index++ }));
+    const known = await inventory.lookUp(undo.run.profile, keys);
+    yield batch.map((result, i) => undoRow(undo, result, known[i], index++));
   }
 }
 
@@ -98,47 +90,44 @@ async function* changedRows(run: RunRecord, ledger: Ledger): AsyncGenerator<RowR
   }
 }
 
-function undoRow(
-  { row, previous }: RowResult,
-  { run, plan, sim, index }: { run: RunRecord; plan: UndoPlan; sim: KnownSim | undefined; index: number },
-): StoredRow {
+function undoRow(undo: Undo, { row, previous }: RowResult, sim: KnownSim | undefined, index: number): StoredRow {
   const { key, inputs } = row;
-  const operation = operationOf(run, row);
+  const operation = operationOf(undo.run, row);
   const given = changesOf(operation, key, inputs);
-  const step = previous === undefined ? undefined : stepFor(plan, { operation, row, previous });
+  const before = new Map(given.map(([field], i) => [field, previous?.[i] ?? null] as const));
+  const valueOf = valuesOf(operation, key, inputs);
+  const step = previous && stepFor(undo, key, before, (template) => fillUndo(template, { valueOf, before }));
   const present = given.map(([field]) => fieldInputOf(sim, field) ?? null);
-  const undo = {
+  const restored = {
     index,
     line: index + 2,
     key,
     weight: 1,
     inputs: step?.inputs ?? [],
-    cells: [key, ...(step?.at === 0 ? step.inputs : plan.operations[0].inputs.map(() => ""))],
+    cells: [key, ...(step?.at === 0 ? step.inputs : undo.operations[0].inputs.map(() => ""))],
     ...(step === undefined || step.at === 0 ? {} : { operation: step.at }),
   };
   const reason = reasonToLeave({ given, previous, hasStep: step !== undefined, present }, sim);
   return reason === undefined
-    ? { ...undo, before: step?.fields.map((field) => new Map(given).get(field) ?? null), onlyIf: given }
-    : { ...undo, before: present, skipped: reason };
+    ? { ...restored, before: step?.fields.map((field) => new Map(given).get(field) ?? null), onlyIf: given }
+    : { ...restored, before: present, skipped: reason };
 }
 
 /** The first step that restores the previous values. */
 function stepFor(
-  { operations, steps }: UndoPlan,
-  { operation, row, previous }: { operation: SimOperation; row: StoredRow; previous: readonly (string | null)[] },
+  { operations, steps }: Undo,
+  key: string,
+  before: ReadonlyMap<string, string | null>,
+  fill: (template: string) => string | undefined,
 ): { at: number; inputs: readonly string[]; fields: readonly string[] } | undefined {
-  const valueOf = valuesOf(operation, row.key, row.inputs);
-  const before = new Map(
-    changesOf(operation, row.key, row.inputs).map(([field], i) => [field, previous[i] ?? null] as const),
-  );
   for (const [at, { set }] of steps.entries()) {
     const undo = operations[at];
     const inputs = undo?.inputs.map((field) => {
-      const read = readInput(field, fillUndo(templateOf(field, set), { valueOf, before }) ?? "");
+      const read = readInput(field, fill(templateOf(field, set)) ?? "");
       return "value" in read ? read.value : undefined;
     });
     if (undo === undefined || !inputs?.every((value) => value !== undefined)) continue;
-    const after = new Map(changesOf(undo, row.key, inputs));
+    const after = new Map(changesOf(undo, key, inputs));
     const restores = after.size === before.size && [...before].every(([field, value]) => after.get(field) === value);
     if (restores) return { at, inputs, fields: [...after.keys()] };
   }
