@@ -33,8 +33,10 @@ export function inputSeal(seal: Seal | undefined) {
     change: (key: Seal, value: string) => Promise<string>,
   ): Promise<readonly string[]> => {
     const key = keyed(operation);
-    const isSecret = (i: number): boolean => operation.inputs[i]?.isSecret === true;
-    return Promise.all(inputs.map((value, i) => (isSecret(i) && value !== "" ? change(key, value) : value)));
+    const changed = inputs.map(async (value, i) =>
+      operation.inputs[i]?.isSecret === true && value !== "" ? change(key, value) : value,
+    );
+    return Promise.all(changed);
   };
   return {
     /** @throws SimfleetError USAGE if the operation has secret inputs and no seal key is configured */
