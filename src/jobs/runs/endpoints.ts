@@ -144,7 +144,7 @@ function startRows(
   }
   deps.assertUsable(deps.profileOf(query.profile));
   return drafted({ rows, query }, deps, (planned, runId) =>
-    deps.runs.submit(planned, { by, runId, ...confirmed(query) }),
+    deps.runs.submit(planned, { by, runId, confirm: query.confirm }),
   );
 }
 
@@ -155,20 +155,16 @@ async function startPlan(
   { runs, assertUsable }: RunEndpointDeps,
 ): Promise<RunReport> {
   assertPlanAlone(query, rows !== undefined);
-  const { rate, maxFailures } = query;
+  const { rate, maxFailures, confirm } = query;
   return runs.start(planId, {
     by,
-    ...confirmed(query),
+    confirm,
     options: {
       ...(rate === undefined ? {} : { callsPerMinute: rate }),
       ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
     },
     assertUsable,
   });
-}
-
-function confirmed({ confirm }: OrderQuery): { confirm?: number } {
-  return confirm === undefined ? {} : { confirm };
 }
 
 /** Options that can be given when a plan is started. */

@@ -156,11 +156,9 @@ export class RunService {
   async draftRetry(runId: string, which: RetriedRows = {}, id?: string): Promise<Planned> {
     const run = await readWhenEnded(runId, this.#deps);
     const source = retrySource(run, this.#deps, { ...which, newRunId: id });
-    const { profile, bucket } = run;
     // Somebody has chosen its rows.
     const options = { skipUnchanged: false, ...run.options };
-    const name = `${run.name} (retry)`;
-    return this.#draft(source, { name, source: run.source, profile, bucket, options, retryOf: runId });
+    return this.#draft(source, { ...sameAs(run, "retry"), options, retryOf: runId });
   }
 
   /**
@@ -170,12 +168,10 @@ export class RunService {
    */
   async draftUndo(runId: string, id?: string, pausing?: RunRecord): Promise<Planned> {
     const run = pausing ?? (await readWhenEnded(runId, this.#deps));
-    const { profile, bucket } = run;
-    const deps = { ...this.#deps, operationNamed: (name: string) => this.operation(name, profile) };
-    const source = undoSource(run, deps, id);
+    const operation = (name: string): SimOperation => this.operation(name, run.profile);
+    const source = undoSource(run, { ...this.#deps, operationNamed: operation }, id);
     const options = { partial: false, skipUnchanged: false };
-    const name = `${run.name} (undo)`;
-    return this.#draft(source, { name, source: run.source, profile, bucket, options, undoOf: runId });
+    return this.#draft(source, { ...sameAs(run, "undo"), options, undoOf: runId });
   }
 
   /** Starts the undo of a run that is about to pause, once. @returns its run id @throws as `draftUndo` and `submit` */
@@ -217,11 +213,12 @@ export class RunService {
    * @throws IntakeError if it has invalid rows and `partial` is not set
    * @throws SimfleetError NOT_CONFIRMED, USAGE, RUN_STATE_CONFLICT if another run has taken its rows
    */
-  async submit(planned: Planned, { by, runId, ...confirmation }: Submission): Promise<RunReport> {
+  async submit(planned: Planned, { by, runId, confirm, isUnattended }: Submission): Promise<RunReport> {
     const { ledger, policy, clock } = this.#deps;
-    const { draft, report, confirm } = planned;
+    const { draft, report } = planned;
     try {
-      const state = firstState(report, draft.head, { confirm, ...confirmation, policy });
+      const how = { confirm: confirm ?? planned.confirm, isUnattended, policy };
+      const state = firstState(report, draft.head, how);
       const id = runId ?? newRunId(clock.wallMs());
       return await this.#begin({ ...draft.head, runId: id }, { by, calls: report.calls, state }, async (head) => {
         const committed = await ledger.commit(head, state, draft.draftId, draft.takes);
@@ -406,6 +403,11 @@ export class RunService {
     if (running.length === 0) return new Map();
     return workByQuota(running, await this.#forecasts(running));
   }
+}
+
+/** What a retry or an undo takes over from its run. */
+function sameAs({ name, source, profile, bucket }: RunRecord, what: "retry" | "undo") {
+  return { name: `${name} (${what})`, source, profile, bucket };
 }
 
 /** A value for all rows is part of an address or a command line, which others may read. @throws SimfleetError USAGE */

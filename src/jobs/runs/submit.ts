@@ -21,7 +21,7 @@ export interface Submission {
   /** The number of calls that cannot be undone, as a user confirmed it. */
   readonly confirm?: number | undefined;
   /** No user can confirm a number: a run whose calls cannot be undone waits for approval. */
-  readonly isUnattended?: true;
+  readonly isUnattended?: true | undefined;
 }
 
 /**

@@ -62,17 +62,22 @@ function listCommand(context: Context): Command {
 }
 
 function showCommand(context: Context): Command {
-  const command = new Command("show")
-    .description("Show one run")
-    .argument("<run>", "ID of the run")
-    .option("-w, --watch", "follow the run until it ends, as runs watch does");
+  const command = aboutRun("show", "Show one run").option(
+    "-w, --watch",
+    "follow the run until it ends, as runs watch does",
+  );
   return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action((runId, options) =>
     show(context, runId, options),
   ) as unknown as Command;
 }
 
+/** A command about one run. */
+function aboutRun(name: string, description: string) {
+  return new Command(name).description(description).argument("<run>", "ID of the run");
+}
+
 function watchCommand(context: Context): Command {
-  const command = new Command("watch").description("Follow a run until it ends").argument("<run>", "ID of the run");
+  const command = aboutRun("watch", "Follow a run until it ends");
   return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action((runId, options) =>
     show(context, runId, { ...options, watch: true }),
   ) as unknown as Command;
@@ -100,7 +105,7 @@ const steps = {
 
 function stepCommand(context: Context, name: keyof typeof steps): Command {
   const { route, description, next } = steps[name];
-  const command = new Command(name).description(description).argument("<run>", "ID of the run");
+  const command = aboutRun(name, description);
   return withCommon(command, `simfleet runs ${name} r-20261120-103045-x7k2`).action(async (runId, options) => {
     const report = await context.connect(options, ({ client }) => client.call(route, { params: { runId } }));
     const hint = next === undefined ? "" : `\n  ${next} with: simfleet runs ${next} ${runId}`;
@@ -109,10 +114,10 @@ function stepCommand(context: Context, name: keyof typeof steps): Command {
 }
 
 function cancelCommand(context: Context): Command {
-  const command = new Command("cancel")
-    .description("Cancel a run; rows not yet sent are left unchanged")
-    .argument("<run>", "ID of the run")
-    .option("-y, --yes", "skip the confirmation");
+  const command = aboutRun("cancel", "Cancel a run; rows not yet sent are left unchanged").option(
+    "-y, --yes",
+    "skip the confirmation",
+  );
   return withCommon(command, "simfleet runs cancel r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     // It changes no SIM, so that a script needs no --yes; on a terminal it may be a slip, and cannot be taken back.
@@ -130,10 +135,10 @@ function cancelCommand(context: Context): Command {
 // `simfleet runs delete`: removes a run that is over from Redis.
 
 function deleteCommand(context: Context): Command {
-  const command = new Command("delete")
-    .description("Delete a finished run with its rows and results")
-    .argument("<run>", "ID of the run")
-    .option("-y, --yes", "skip the confirmation; required without a terminal");
+  const command = aboutRun("delete", "Delete a finished run with its rows and results").option(
+    "-y, --yes",
+    "skip the confirmation; required without a terminal",
+  );
   return withCommon(command, "simfleet runs delete r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     await context.connect(options, async ({ client, output }) => {
       const { name, counts } = await client.call(routes.showRun, { params: { runId } });
@@ -152,9 +157,7 @@ function deleteCommand(context: Context): Command {
 // `simfleet runs resume`: resumes a paused run.
 
 function resumeCommand(context: Context): Command {
-  const command = new Command("resume")
-    .description("Resume a run and follow it until it ends")
-    .argument("<run>", "ID of the run")
+  const command = aboutRun("resume", "Resume a run and follow it until it ends")
     .option("-o, --out <file>", optionTexts.out)
     .option("--detach", "return immediately; needs a running worker");
   return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {
@@ -277,9 +280,7 @@ export function outcomeOption(description: string) {
 }
 
 export function resultsCommand(context: Context): Command {
-  const command = new Command("results")
-    .description("Print the results of a run: every input row with its outcome")
-    .argument("<run>", "ID of the run")
+  const command = aboutRun("results", "Print the results of a run: every input row with its outcome")
     .addOption(outcomeOption("only rows with this outcome; repeatable"))
     .option("-o, --out <file>", "write to this file atomically (default: stdout)")
     .addOption(

@@ -126,7 +126,10 @@ function completed(row: Row, operation: SimOperation, sim: KnownSim | undefined)
     const value = row.inputs[i] ?? "";
     if (value !== "" || inventoryField === undefined) return value;
     const known = fieldTextOf(sim, inventoryField);
-    problem ??= known === undefined ? withoutValue(name) : undefined;
+    if (known === undefined) {
+      const message = `The ${name} of the SIM is not in the inventory: add a column ${name}, or sync the inventory.`;
+      problem ??= { code: "value-missing", column: name, message };
+    }
     return known ?? "";
   });
   return problem === undefined ? { ...row, inputs } : { ...row, inputs, problem };
@@ -137,14 +140,6 @@ function unlisted([speedClass = ""]: readonly string[], listed: readonly string[
   if (listed.length === 0 || listed.includes(speedClass)) return undefined;
   const message = `The platform definition lists no speed class ${speedClass}, so it would be rejected.${suggestion(speedClass, listed)} It lists ${listed.join(", ")}; --allow-unlisted (allowUnlisted=true in the API) sends it.`;
   return { code: "value-invalid", column: "speedClass", message };
-}
-
-function withoutValue(name: string): RowProblem {
-  return {
-    code: "value-missing",
-    column: name,
-    message: `The ${name} of the SIM is not in the inventory: add a column ${name}, or sync the inventory.`,
-  };
 }
 
 function notAllowed(

@@ -7,7 +7,6 @@ import { createHash } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { InputFile } from "#core/files/open-file.ts";
 import { type Filter, hintForNoMatch } from "#fleet/filter.ts";
-import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { type RowRequest, readSet } from "#intake/columns.ts";
 import { type LateRows, type ResolvedRow, openRows } from "#intake/read-rows.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
@@ -58,7 +57,12 @@ function selectedSource(
   const missing = operation.inputs.find(
     ({ name, isRequired, inventoryField }) => isRequired && inventoryField === undefined && !given.has(name),
   );
-  if (missing !== undefined) throw withoutInput(operation, missing.name);
+  if (missing !== undefined) {
+    const { name } = missing;
+    const option = name === "speedClass" ? "--speed-class" : `--set ${name}=VALUE`;
+    const message = `${operation.name} of SIMs that are selected by a filter needs ${name}: add ${option}`;
+    throw new SimfleetError("USAGE", message);
+  }
   const inputs = operation.inputs.map(({ name }) => given.get(name) ?? "");
   const columns = operation.inputs.filter(({ name }) => set[name] !== undefined);
   const values = columns.map(({ name, isSecret }) => (isSecret === true ? "" : (set[name] ?? "")));
@@ -80,11 +84,6 @@ function selectedSource(
     origin: { where },
     sha256: () => digest.digest("hex"),
   };
-}
-
-function withoutInput({ name: operation }: SimOperation, name: string): SimfleetError {
-  const option = name === "speedClass" ? "--speed-class" : `--set ${name}=VALUE`;
-  return new SimfleetError("USAGE", `${operation} of SIMs that are selected by a filter needs ${name}: add ${option}`);
 }
 
 /**
