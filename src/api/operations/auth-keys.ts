@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
-import { type Owner, describedFor } from "./described.ts";
+import { type Owner, described, ignoresAnswer } from "./described.ts";
 import { type Operation, epochSeconds } from "./operation.ts";
 
 const authKeyId = z.string().regex(/^[\x21-\x7e]{1,128}$/);
@@ -31,20 +31,12 @@ export type CreatedAuthKey = Readonly<z.output<typeof createdKey>>;
 
 /** Lists the AuthKeys of one owner; a secret in a record would be dropped. */
 export function listAuthKeys(description: DeploymentOperation, owner: Owner): Operation<undefined, AuthKey[]> {
-  return {
-    ...describedFor<undefined>(owner, { id: "listAuthKeys", description, values: {} }),
-    replay: "safe",
-    output: z.array(listedKey),
-  };
+  return { ...described("listAuthKeys", description, {}, owner), output: z.array(listedKey) };
 }
 
 /** Creates an AuthKey. If the response is lost, the key exists but its secret is gone: find it and revoke it. */
 export function createAuthKey(description: DeploymentOperation, owner: Owner): Operation<undefined, CreatedAuthKey> {
-  return {
-    ...describedFor<undefined>(owner, { id: "createAuthKey", description, values: {} }),
-    replay: "unsafe",
-    output: createdKey,
-  };
+  return { ...described("createAuthKey", description, {}, owner), replay: "unsafe", output: createdKey };
 }
 
 /** Revokes an AuthKey permanently. Revoking twice is rejected, without harm. */
@@ -52,14 +44,6 @@ export function revokeAuthKey(
   description: DeploymentOperation,
   owner: Owner,
 ): Operation<Pick<AuthKey, "authKeyId">, undefined> {
-  return {
-    ...describedFor<Pick<AuthKey, "authKeyId">>(owner, {
-      id: "revokeAuthKey",
-      description,
-      values: { authKeyId: (input) => input.authKeyId },
-    }),
-    replay: "safe",
-    answer: "status",
-    output: z.undefined(),
-  };
+  const idOf = (key: Pick<AuthKey, "authKeyId">): string => key.authKeyId;
+  return { ...described("revokeAuthKey", description, { authKeyId: idOf }, owner), ...ignoresAnswer };
 }

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
-import { described, isCredentialsId } from "./described.ts";
+import { described, ignoresAnswer, isCredentialsId } from "./described.ts";
 import { type Operation, epochSeconds } from "./operation.ts";
 import type { Problem } from "#core/errors.ts";
 
@@ -57,21 +57,13 @@ export const createCredential: Operation<CredentialInput, CredentialSet> = {
 
 /** Lists all Credential Sets, without their secrets. */
 export function listCredentials(description: DeploymentOperation): Operation<undefined, CredentialSet[]> {
-  return {
-    ...described<undefined>("listCredentials", description, {}),
-    replay: "safe",
-    output: z.array(credentialSet),
-  };
+  return { ...described("listCredentials", description, {}), output: z.array(credentialSet) };
 }
 
 /** Replaces a Credential Set; idempotent. */
 export function updateCredential(description: DeploymentOperation): Operation<CredentialInput, CredentialSet> {
-  return {
-    ...described<CredentialInput>("updateCredential", description, { credentialsId: idOf }),
-    replay: "safe",
-    body: bodyOf,
-    output: credentialSet,
-  };
+  const parts = described("updateCredential", description, { credentialsId: idOf });
+  return { ...parts, body: bodyOf, output: credentialSet };
 }
 
 /**
@@ -81,12 +73,7 @@ export function updateCredential(description: DeploymentOperation): Operation<Cr
 export function deleteCredential(
   description: DeploymentOperation,
 ): Operation<Pick<CredentialInput, "credentialsId">, undefined> {
-  return {
-    ...described<Pick<CredentialInput, "credentialsId">>("deleteCredential", description, { credentialsId: idOf }),
-    replay: "safe",
-    answer: "status",
-    output: z.undefined(),
-  };
+  return { ...described("deleteCredential", description, { credentialsId: idOf }), ...ignoresAnswer };
 }
 
 function idOf(input: Pick<CredentialInput, "credentialsId">): string {

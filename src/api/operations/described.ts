@@ -18,63 +18,48 @@ export interface Owner {
   readonly userName?: string | undefined;
 }
 
-type Parts<I> = Pick<
-  Operation<I, unknown>,
-  "id" | "method" | "path" | "parameters" | "quota" | "authenticated" | "successStatuses"
->;
+type Values<I> = Partial<Record<Placeholder, (input: I) => string>>;
 
-/** The parts of an operation on something that belongs to the account. */
+/** Parts of an operation of whose success only the status counts. */
+export const ignoresAnswer = { answer: "status", output: z.undefined() } as const;
+
+/**
+ * The parts of an operation: on something that belongs to the account, or to one owner. That of a sub-user has the path
+ * `userPath` and an operation id of its own (`listAuthKeysOfUser`), since it may spend another quota.
+ * @throws ConfigError for a sub-user if the deployment has no `userPath`
+ */
 export function described<I>(
   id: DeploymentOperationId,
   description: DeploymentOperation,
   values: Values<I>,
-): Parts<I> & { readonly parameters: readonly PathParameter<I>[] } {
-  return partsOf({ id, description, path: description.path, group: description.group, values });
-}
-
-/**
- * The parts of an operation on something that belongs to one owner: `path` for the Root user, `userPath` for a
- * sub-user, under a separate operation id (`listAuthKeysOfUser`), since the two may spend different quotas.
- * @throws ConfigError for a sub-user if the deployment has no `userPath`
- */
-export function describedFor<I>(
-  owner: Owner,
-  { id, description, values }: { id: DeploymentOperationId; description: DeploymentOperation; values: Values<I> },
-): Parts<I> & { readonly parameters: readonly PathParameter<I>[] } {
-  const { operatorId, userName } = owner;
-  const all = { ...values, operatorId: () => operatorId };
-  if (userName === undefined) return described(id, description, all);
-  const { userPath: path, userGroup: group = description.group } = description;
-  if (path === undefined) throw withoutUserPath(id, userName);
-  const ofUser = { ...all, userName: () => userName };
-  return partsOf({ id: `${id}OfUser`, description, path, group, values: ofUser });
-}
-
-type Values<I> = Partial<Record<Placeholder, (input: I) => string>>;
-
-function partsOf<I>(deps: {
-  id: string;
-  description: DeploymentOperation;
-  path: string;
-  group: string;
-  values: Values<I>;
-}): Parts<I> & { readonly parameters: readonly PathParameter<I>[] } {
-  const { id, description, path, group, values } = deps;
-  const marks = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as Placeholder);
-  const parameters = marks.map((name) => {
-    const of = values[name];
-    if (of === undefined) throw new RangeError(`${id}: nothing to fill {${name}} with`);
-    return { name, isAllowed: isAllowedAs[name], of };
+  owner?: Owner,
+) {
+  const { method, path: ownPath, userPath, group: ownGroup, userGroup = ownGroup, quota, statuses } = description;
+  const { operatorId, userName } = owner ?? {};
+  if (userName !== undefined && userPath === undefined) throw withoutUserPath(id, userName);
+  const isOfUser = userName !== undefined && userPath !== undefined;
+  const [name, path, group] = isOfUser ? [`${id}OfUser`, userPath, userGroup] : [id, ownPath, ownGroup];
+  const all: Values<I> = {
+    ...(operatorId === undefined ? {} : { operatorId: () => operatorId }),
+    ...(userName === undefined ? {} : { userName: () => userName }),
+    ...values,
+  };
+  const parameters = Array.from(path.matchAll(/\{(\w+)\}/g), ([, mark]): PathParameter<I> => {
+    const placeholder = mark as Placeholder;
+    const of = all[placeholder];
+    if (of === undefined) throw new RangeError(`${name}: nothing to fill {${placeholder}} with`);
+    return { name: placeholder, isAllowed: isAllowedAs[placeholder], of };
   });
   return {
-    id,
-    method: description.method,
+    id: name,
+    method,
     path,
     parameters,
-    quota: quotaOf({ group, quota: description.quota }, id),
+    quota: quotaOf({ group, quota }, name),
     authenticated: true,
-    successStatuses: description.statuses,
-  };
+    replay: "safe",
+    successStatuses: statuses,
+  } as const;
 }
 
 const isAllowedAs: Record<Placeholder, (text: string) => boolean> = {
@@ -118,7 +103,7 @@ export interface OneSim {
 export type ReadSim = Operation<OneSim, SimRecord>;
 
 export function getSim(description: DeploymentOperation): ReadSim {
-  return { ...ofOneSim("getSim", description), output: simRecord };
+  return { ...described("getSim", description, ofOneSim), output: simRecord };
 }
 
 /** One entry of a SIM's status history; fields that the interface does not show are kept. */
@@ -128,10 +113,8 @@ export type ReadStatusHistory = Operation<OneSim, readonly StatusEntry[]>;
 
 /** The latest changes of a SIM's status, in the platform's order. */
 export function getSimStatusHistory(description: DeploymentOperation): ReadStatusHistory {
-  return { ...ofOneSim("getSimStatusHistory", description), output: z.array(z.looseObject({})) };
+  return { ...described("getSimStatusHistory", description, ofOneSim), output: z.array(z.looseObject({})) };
 }
 
-function ofOneSim(id: DeploymentOperationId, description: DeploymentOperation) {
-  const keyOf = ({ key }: OneSim): string => key;
-  return { ...described<OneSim>(id, description, { simId: keyOf, imsi: keyOf }), replay: "safe" } as const;
-}
+const keyOf = ({ key }: OneSim): string => key;
+const ofOneSim = { simId: keyOf, imsi: keyOf };

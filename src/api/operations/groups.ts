@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
-import { described, type Owner } from "./described.ts";
+import { described, ignoresAnswer, type Owner } from "./described.ts";
 import type { Operation } from "./operation.ts";
 import { type ListInput, pageQuery } from "./sims.ts";
 
@@ -27,8 +27,7 @@ type Account = Pick<Owner, "operatorId">;
 /** Lists groups page by page. */
 export function listGroups(description: DeploymentOperation, account: Account): Operation<ListInput, GroupRecord[]> {
   return {
-    ...described<ListInput>("listGroups", description, { operatorId: () => account.operatorId }),
-    replay: "safe",
+    ...described("listGroups", description, {}, { operatorId: account.operatorId }),
     query: pageQuery,
     output: z.array(
       z.looseObject({ groupId: z.string().min(1), configuration: z.record(z.string(), z.unknown()).nullish() }),
@@ -41,15 +40,11 @@ export function putGroupConfiguration(
   description: DeploymentOperation,
   account: Account,
 ): Operation<ConfigurationInput, undefined> {
+  const groupId = (input: ConfigurationInput): string => input.groupId;
+  const namespace = (input: ConfigurationInput): string => input.namespace;
   return {
-    ...described<ConfigurationInput>("putGroupConfiguration", description, {
-      operatorId: () => account.operatorId,
-      groupId: (input) => input.groupId,
-      namespace: (input) => input.namespace,
-    }),
-    replay: "safe",
+    ...described("putGroupConfiguration", description, { groupId, namespace }, { operatorId: account.operatorId }),
     body: ({ entries }) => Object.entries(entries).map(([key, value]) => ({ key, value })),
-    answer: "status",
-    output: z.undefined(),
+    ...ignoresAnswer,
   };
 }

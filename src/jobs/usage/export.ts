@@ -22,8 +22,7 @@ type UsageExport = Readonly<{ operatorId: string; period: "day" | "month"; from:
 export function exportUsage(description: DeploymentOperation): Operation<UsageExport, { exportedFileId: string }> {
   return {
     ...described<UsageExport>("exportUsage", description, { operatorId: ({ operatorId }) => operatorId }),
-    // A second export is as good as the first.
-    replay: "safe",
+    // It may be repeated: a second export is as good as the first.
     query: () => ({ export_mode: "async" }),
     body: ({ from, to, period }) => ({ from, to, period }),
     output: z.looseObject({ exportedFileId: z.string().min(1) }),
@@ -39,7 +38,7 @@ export function getExportedFile(
   description: DeploymentOperation,
 ): Operation<{ id: string }, z.infer<typeof exportedFile>> {
   const parts = described<{ id: string }>("getExportedFile", description, { exportedFileId: ({ id }) => id });
-  return { ...parts, replay: "safe", output: exportedFile };
+  return { ...parts, output: exportedFile };
 }
 
 /** Rules and means of a download. */
