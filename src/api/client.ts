@@ -5,36 +5,50 @@
  */
 import { PlatformError } from "#core/errors.ts";
 import type { Credentials } from "#fleet/credentials.ts";
-import type { Profile } from "#fleet/profile.ts";
-import { type HeaderNames, headerNames } from "./http/brand.ts";
-import type { ClientEvent, CallOptions, PlatformClientOptions } from "./client-options.ts";
-import type { Attempt } from "./http/attempt.ts";
-import { type Routes, addressFor, authAddress, routesOf } from "./auth/coverage.ts";
-import { remoteKeySet } from "./auth/key-set.ts";
+import type { Permit } from "#limiter/permit.ts";
+import { quotaWait, type Timing } from "#core/timings.ts";
+import { traced, tracing } from "#core/traced.ts";
+import { type AnswerHeaders, headerNames } from "./http/headers.ts";
+import type { ClientEvent, CallOptions, Permits, PlatformClientOptions } from "./client-options.ts";
+import { type Around, Attempt } from "./http/attempt.ts";
+import { addressFor, authAddress, routesOf } from "./auth/coverage.ts";
 import { authOperation } from "./operations/auth.ts";
-import { type Operation, quotaOwner, type Target, targetOf } from "./operations/operation.ts";
+import { type Operation, bucketOf, quotaOwner, type Target, targetOf } from "./operations/operation.ts";
 import type { ListInput } from "./operations/sims.ts";
 import { type Page, readPages } from "./pages.ts";
 import { PairKeeper } from "./auth/pair-keeper.ts";
-import { pairSource } from "./auth/pair-source.ts";
-import { type Pair, forget } from "./auth/pair.ts";
-import { type Reply, type Route, Sender } from "./http/sender.ts";
+import { type Pair, type PairSource, forget, pairSource } from "./auth/pair.ts";
 import { Slots } from "#core/slots.ts";
 import { tokenReader } from "./auth/token-claims.ts";
-import { Transport } from "./http/transport.ts";
+import { type Exchange, Transport } from "./http/transport.ts";
 import type { Address } from "./http/address.ts";
+import { type Answer, readAnswer } from "./http/response.ts";
+
+/** Address of a call and the headers it carries: name, value, name, value… */
+interface Route {
+  readonly address: Address;
+  readonly headers: readonly string[];
+  /** The same, for calls with a body. */
+  readonly bodyHeaders: readonly string[];
+  /** Who has the quotas that calls on it spend. */
+  readonly owner: string;
+}
+
+interface Reply<O> {
+  readonly value: O;
+  readonly headers: AnswerHeaders;
+}
 
 export class PlatformClient {
-  readonly #profile: Profile;
-  readonly #names: HeaderNames;
-  readonly #routes: Routes;
+  readonly #options: PlatformClientOptions;
+  readonly #names: ReturnType<typeof headerNames>;
+  readonly #routes: ReturnType<typeof routesOf>;
   readonly #slots: Slots;
   readonly #transport: Transport;
-  readonly #sender: Sender;
+  readonly #source: PairSource;
   readonly #keeper: PairKeeper;
   readonly #emit: (event: ClientEvent) => void;
-  readonly #sharesQuotas: boolean;
-  readonly #authenticateWith: (form: Credentials) => Promise<Pair>;
+  readonly #around: Around;
   readonly #plainHeaders: readonly string[];
   /** Route of calls without a pair. */
   readonly #openRoute: Route;
@@ -43,11 +57,10 @@ export class PlatformClient {
   /** @throws ConfigError if an address, the brand or the public key is invalid */
   constructor(options: PlatformClientOptions) {
     const { profile, clock, connections, userAgent, tokenVerification: verification } = options;
-    const emit = emitter(options.onEvent);
-    this.#profile = profile;
-    this.#emit = emit;
-    this.#sharesQuotas = options.quotaScope !== "principal";
+    this.#options = options;
+    this.#emit = emitter(options.onEvent);
     this.#names = headerNames(options.brand);
+    this.#around = { clock, names: this.#names, periodMs: options.periodMs ?? 60_000, emit: this.#emit };
     this.#routes = routesOf(options.endpoints);
     this.#slots = new Slots(connections);
     // One connection more than slots, so that an early renewal does not wait for a long list page.
@@ -55,16 +68,13 @@ export class PlatformClient {
     const { language } = this.#names;
     this.#plainHeaders = ["user-agent", userAgent, "accept", "application/json", language, options.language];
     this.#openRoute = this.#routeTo(authAddress(this.#routes, profile.coverage), [], profile.name);
-    const around = { clock, names: this.#names, periodMs: options.periodMs ?? 60_000, emit };
-    this.#sender = new Sender(options, this.#transport, around);
-    const source = pairSource(options, {
-      tokens: verification && tokenReader(verification, (url) => remoteKeySet(this.#transport, url, userAgent)),
-      emit,
+    this.#source = pairSource(options, {
+      tokens: verification && tokenReader(verification, this.#transport, userAgent),
+      emit: this.#emit,
       send: (input) => this.#sendAhead(authOperation, input, this.#openRoute),
       callWith: (pair, operation, input) => this.#sendAhead(operation, input, this.#routeOf(pair)),
     });
-    this.#authenticateWith = (form) => source.authenticateWith(form);
-    this.#keeper = new PairKeeper({ clock, emit, source, chance: options.chance });
+    this.#keeper = new PairKeeper({ clock, emit: this.#emit, source: this.#source, chance: options.chance });
   }
 
   /**
@@ -100,7 +110,7 @@ export class PlatformClient {
    * @throws as `call`
    */
   attempt(operation: Pick<Operation<never, unknown>, "id" | "quota">, options: CallOptions): Promise<Attempt> {
-    return this.#sender.attempt(operation, (this.#pairRoute?.route ?? this.#openRoute).owner, options);
+    return this.#attempt(operation, (this.#pairRoute?.route ?? this.#openRoute).owner, options);
   }
 
   /** Lends address and pair to one such call. @throws as `call` */
@@ -138,7 +148,7 @@ export class PlatformClient {
    * @throws PlatformError PLATFORM_UNAUTHORIZED if the platform rejects them, and as `whoAmI`
    */
   async prove(form: Credentials): Promise<Principal> {
-    const pair = await this.#authenticateWith(form);
+    const pair = await this.#source.authenticateWith(form);
     forget(pair);
     return principalOf(pair);
   }
@@ -166,7 +176,7 @@ export class PlatformClient {
     try {
       return operation.authenticated
         ? await this.#sendWithPair(operation, target, options)
-        : await this.#sender.send(operation, { target, route: this.#openRoute, options });
+        : await this.#send(operation, target, { route: this.#openRoute, options });
     } finally {
       this.#slots.leave();
     }
@@ -176,7 +186,7 @@ export class PlatformClient {
     for (let isFirst = true; ; isFirst = false) {
       const pair = this.#keeper.ready() ?? (await this.#keeper.obtain(options.signal));
       try {
-        const reply = await this.#sender.send(operation, { target, route: this.#routeOf(pair), options });
+        const reply = await this.#send(operation, target, { route: this.#routeOf(pair), options });
         this.#keeper.accepted(pair);
         return reply;
       } catch (thrown) {
@@ -191,23 +201,104 @@ export class PlatformClient {
 
   /** Bypasses the slots: calls that wait for the pair may hold all of them. */
   async #sendAhead<I, O>(operation: Operation<I, O>, input: I, route: Route): Promise<O> {
-    const call = { target: targetOf(operation, input), route, options: { urgency: "priority" } } as const;
-    return (await this.#sender.send(operation, call)).value;
+    const how = { route, options: { urgency: "priority" } } as const;
+    return (await this.#send(operation, targetOf(operation, input), how)).value;
+  }
+
+  /**
+   * Sends one call once: permit, exchange, parsing of the response.
+   * @throws PlatformError; the signal's reason if it aborts before the request is sent; whatever `acquire` throws
+   */
+  async #send<I, O>(
+    operation: Operation<I, O>,
+    { path, body }: Target,
+    { route, options }: { readonly route: Route; readonly options: CallOptions },
+  ): Promise<Reply<O>> {
+    const { address, owner } = route;
+    const headers = body === undefined ? route.headers : route.bodyHeaders;
+    const watcher = await this.#attempt(operation, owner, options);
+    const { id, method } = operation;
+    let answer;
+    options.onSending?.();
+    try {
+      if (options.beforeSending !== undefined) await options.beforeSending();
+      // Without the signal: a slot guarantees a connection, so the request is sent immediately.
+      answer = await this.#exchange({ operation: id, address, method, path, headers, body, watcher });
+    } catch (thrown) {
+      watcher.failed();
+      throw thrown;
+    }
+    const { bucket, rateLimitedMs, retryAfterMs } = watcher;
+    const placed = { ...answer, bucket, host: address.host, rateLimitedMs, retryAfterMs };
+    return { value: readAnswer(operation, placed), headers: answer.headers };
+  }
+
+  /** Acquires the permit of one call. @throws whatever `acquire` throws */
+  async #attempt(
+    operation: Pick<Operation<never, unknown>, "id" | "quota">,
+    owner: string,
+    { urgency = "normal", pace, backlog, signal }: CallOptions,
+  ): Promise<Attempt> {
+    const bucket = bucketOf(operation, owner, this.#options.egress);
+    const permit = await this.#permit({ bucket, urgency, pace, backlog, signal });
+    return new Attempt(permit, this.#around, { operation: operation.id, bucket });
+  }
+
+  #exchange(exchange: Exchange): Promise<Answer> {
+    if (tracing() === undefined) return this.#transport.exchange(exchange);
+    const { operation, method, address } = exchange;
+    return traced(
+      () => {
+        const { hostname, port, protocol } = new URL(address.origin);
+        const attributes = {
+          "http.request.method": method,
+          "server.address": hostname,
+          "server.port": Number(port) || (protocol === "https:" ? 443 : 80),
+          "simfleet.endpoint": operation,
+        };
+        return { name: `${method} ${operation}`, kind: "client", attributes };
+      },
+      async (span) => {
+        const answer = await this.#transport.exchange(exchange);
+        span?.set({ "http.response.status_code": answer.status });
+        if (answer.status >= 400) span?.fail(String(answer.status));
+        return answer;
+      },
+    );
+  }
+
+  async #permit(request: Parameters<Permits["acquire"]>[0]): Promise<Permit> {
+    const { clock, permits } = this.#options;
+    if (!quotaWait.hasSubscribers) return permits.acquire(request);
+    const beganMs = clock.monotonicMs();
+    const publish = (moreMs = 0): void => {
+      const seconds = (clock.monotonicMs() - beganMs + moreMs) / 1_000;
+      quotaWait.publish({ seconds, labels: { quota: request.bucket } } satisfies Timing);
+    };
+    try {
+      const permit = await permits.acquire(request);
+      publish();
+      return permit;
+    } catch (thrown) {
+      if (thrown instanceof PlatformError && thrown.bucket !== undefined) publish(thrown.retryAfterMs);
+      throw thrown;
+    }
   }
 
   #routeOf(pair: Pair): Route {
     if (this.#pairRoute?.pair === pair) return this.#pairRoute.route;
-    const address = addressFor(this.#routes, { configured: this.#profile.coverage, claimed: pair.coverageTypes });
+    const { profile, quotaScope } = this.#options;
+    const address = addressFor(this.#routes, { configured: profile.coverage, claimed: pair.coverageTypes });
     const { apiKey, token } = this.#names;
-    const owner = this.#sharesQuotas ? quotaOwner(pair.operatorId, address) : this.#profile.name;
+    const owner = quotaScope === "principal" ? profile.name : quotaOwner(pair.operatorId, address);
     const route = this.#routeTo(address, [apiKey, pair.apiKey.reveal(), token, pair.token.reveal()], owner);
     this.#pairRoute = { pair, route };
-    const fleet = `${pair.operatorId}@${address === this.#routes.jp ? "jp" : "g"}.${this.#profile.wording}`;
+    const fleet = `${pair.operatorId}@${address === this.#routes.jp ? "jp" : "g"}.${profile.wording}`;
     this.#emit({ type: "quota-owner", owner, fleet, isRoot: pair.userName === undefined });
     return route;
   }
 
-  #routeTo(address: Route["address"], pairHeaders: readonly string[], owner: string): Route {
+  #routeTo(address: Address, pairHeaders: readonly string[], owner: string): Route {
     const headers = [...this.#plainHeaders, ...pairHeaders];
     return { address, headers, bodyHeaders: [...headers, "content-type", "application/json"], owner };
   }

@@ -4,7 +4,7 @@
  * follow. The list ends when no key is returned; a repeated key ends it with an error instead of a loop.
  */
 import { PlatformError } from "#core/errors.ts";
-import { type AnswerHeaders, headerOf } from "./http/response-headers.ts";
+import { type AnswerHeaders, headerOf } from "./http/headers.ts";
 
 export interface Page<T> {
   readonly items: T;

@@ -5,7 +5,7 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readQuota, readRetryAfterMs } from "#api/http/response-headers.ts";
+import { readQuota, readRetryAfterMs } from "#api/http/headers.ts";
 import { simOperations, simOperationsOf } from "#config/sim-operations.ts";
 import { IntakeError, type Problem, type SimfleetError } from "#core/errors.ts";
 import { matches, parseFilter } from "#fleet/filter.ts";

@@ -8,23 +8,33 @@
  * pair. A 401 moves valid -> none, once per pair: a late 401 for an older pair changes nothing. A rejection of the
  * credentials is cached for a while, since authentication is limited per address.
  */
-import { messageOf } from "#core/errors.ts";
+import { randomInt } from "node:crypto";
+import { backoffMs } from "#core/backoff.ts";
+import { PlatformError, messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { ClientEvent, RenewalReason } from "../client-options.ts";
-import { forget, freshPair, type Fresh, type Pair, type PairSource } from "./pair.ts";
-import {
-  anyChance,
-  earlyPauseMs,
-  isRemembered,
-  marginMs,
-  pauseAfterMs,
-  refusalMs,
-  refusedInARow,
-} from "./renewal-timing.ts";
+import { type Pair, type PairSource, forget } from "./pair.ts";
+
+/** How long a rejection of the credentials is cached. */
+const refusalMs = 30_000;
+/**
+ * How many fresh pairs in a row may be rejected before the credentials are blamed: two if none was ever accepted, more
+ * afterward, since pairs that are revoked one after the other can affect several calls before any succeeds.
+ */
+const refusedInARow = { fromTheStart: 2, afterSuccess: 4 };
+/** Minimum pause between two failed early renewals. */
+const earlyPauseMs = 1_000;
+
+const unavailablePolicy = { baseMs: 100, capMs: 5_000 };
+
+interface Fresh {
+  readonly pair: Pair;
+  readonly by: "auth" | "token";
+}
 
 export class PairKeeper {
   readonly #clock: Clock;
-  readonly #source: PairSource;
+  readonly #source: Pick<PairSource, "authenticate" | "renew">;
   readonly #emit: (event: ClientEvent) => void;
   readonly #chance: () => number;
   #current: Pair | undefined;
@@ -45,7 +55,7 @@ export class PairKeeper {
 
   constructor(deps: {
     clock: Clock;
-    source: PairSource;
+    source: Pick<PairSource, "authenticate" | "renew">;
     emit: (event: ClientEvent) => void;
     /** Spreads early renewals: numbers in [0, 1). */
     chance?: (() => number) | undefined;
@@ -53,7 +63,7 @@ export class PairKeeper {
     this.#clock = deps.clock;
     this.#source = deps.source;
     this.#emit = deps.emit;
-    this.#chance = deps.chance ?? anyChance;
+    this.#chance = deps.chance ?? (() => randomInt(1_000_000) / 1_000_000);
   }
 
   /** The current pair, valid or not; has no side effects. */
@@ -146,7 +156,7 @@ export class PairKeeper {
     const version = this.#credentialsVersion;
     const isOfPresentCredentials = this.#currentVersion === version;
     const base = reason === "early" && isOfPresentCredentials ? this.#current : undefined;
-    const flight = freshPair(this.#source, { base, isStillGood: () => base === this.#current }).then(
+    const flight = this.#fresh(base).then(
       (fresh) => {
         this.#flight = undefined;
         this.#install(fresh, reason, version);
@@ -162,6 +172,15 @@ export class PairKeeper {
     this.#flight = flight;
     this.#flightVersion = version;
     return flight;
+  }
+
+  /** Obtains the base with a new token, or else a new pair. @param base absent if only an authentication will do */
+  async #fresh(base: Pair | undefined): Promise<Fresh> {
+    const renewed = base && this.#source.renew ? await this.#source.renew(base) : undefined;
+    // If a 401 has retired the base meanwhile, its successor would be rejected too.
+    if (renewed !== undefined && base === this.#current) return { pair: renewed, by: "token" };
+    forget(renewed);
+    return { pair: await this.#source.authenticate(), by: "auth" };
   }
 
   #install({ pair, by }: Fresh, reason: RenewalReason, version: number): void {
@@ -221,4 +240,26 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+/**
+ * How long before its expiry a pair is renewed: a tenth of the lifetime, within 10 s and 5 min, plus a random share of
+ * up to another tenth, at most an hour, so that workers that started together do not renew together.
+ * @param chance in [0, 1)
+ */
+export function marginMs(pairMs: number, chance: number): number {
+  const plainMs = Math.min(Math.max(pairMs / 10, 10_000), 300_000, pairMs / 2);
+  return plainMs + Math.min(pairMs / 10, 3_600_000) * chance;
+}
+
+/** How long to wait before the next authentication; `failures` counts those in a row. */
+function pauseAfterMs(error: unknown, failures: number): number {
+  if (!(error instanceof PlatformError)) return 0;
+  if (error.disposition === "never") return refusalMs;
+  return error.code === "PLATFORM_RATE_LIMITED" ? (error.retryAfterMs ?? 0) : backoffMs(unavailablePolicy, failures);
+}
+
+/** The limiter tracks an exhausted quota, and an unreachable store has its own backoff. */
+function isRemembered(error: unknown): boolean {
+  return error instanceof PlatformError && error.code !== "PLATFORM_RATE_LIMITED";
 }

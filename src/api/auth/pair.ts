@@ -1,20 +1,26 @@
-/** The key and token pair (interface, section 2), and the two ways to get a fresh one. */
-import type { Secret } from "#core/secret.ts";
-import type { Credentials } from "#fleet/credentials.ts";
-import type { Coverage } from "#fleet/profile.ts";
+/**
+ * The key and token pair (interface, section 2), and the ways in which a profile gets a fresh one (section 5): an
+ * authentication with the list of credentials, the preferred form first, and the next one if the platform rejects it; and, if
+ * the deployment has an operation for it, a new token for the current pair. The pair keeper decides when.
+ */
+import { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
+import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
+import { Secret } from "#core/secret.ts";
 import type { Clock } from "#core/time.ts";
-import type { AuthOutput } from "../operations/auth.ts";
+import { type Credentials, areSameForms } from "#fleet/credentials.ts";
+import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
+import type { Coverage } from "#fleet/profile.ts";
+import type { ClientEvent, PlatformClientOptions } from "../client-options.ts";
+import { type AuthInput, type AuthOutput, headerValue } from "../operations/auth.ts";
+import { described } from "../operations/described.ts";
+import type { Operation } from "../operations/operation.ts";
 import type { TokenClaims, TokenReader } from "./token-claims.ts";
 
 /** The result of one authentication; kept in memory only. */
-export interface Pair {
-  readonly operatorId: string;
-  readonly userName: string | undefined;
+export interface Pair extends AuthOutput {
   /** The credentials that the pair was issued for. */
   readonly madeWith: Credentials;
-  readonly apiKey: Secret;
-  readonly token: Secret;
   /** From the token's verified claims; undefined if they are not verified or contain none. */
   readonly coverageTypes: readonly Coverage[] | undefined;
   /** Monotonic instant at which the pair expires. */
@@ -29,6 +35,8 @@ export interface PairSource {
    *   rejected, the error is that of the last form and names all of them
    */
   authenticate(): Promise<Pair>;
+  /** Obtains a pair with one form, ignoring the list. @throws the platform's message */
+  authenticateWith(form: Credentials): Promise<Pair>;
   /**
    * The same pair with a new token; undefined if the platform rejects. Absent: not supported.
    * @throws if a later attempt can succeed
@@ -36,24 +44,130 @@ export interface PairSource {
   renew?(pair: Pair): Promise<Pair | undefined>;
 }
 
-export interface Fresh {
-  readonly pair: Pair;
-  readonly by: "auth" | "token";
+/** Errors that a retry cannot fix: the pair has expired, or the operation does not exist or is not permitted. */
+const final = new Set([
+  "PLATFORM_REJECTED",
+  "PLATFORM_UNAUTHORIZED",
+  "PLATFORM_FORBIDDEN",
+  "PLATFORM_RESPONSE_INVALID",
+]);
+
+interface SourceDeps {
+  /** Key that verifies token claims. Absent: claims are ignored. */
+  readonly tokens: TokenReader | undefined;
+  readonly emit: (event: ClientEvent) => void;
+  readonly send: (input: AuthInput) => Promise<AuthOutput>;
+  /** Makes a call with the given pair. */
+  readonly callWith: <O>(pair: Pair, operation: Operation<RenewTokenInput, O>, input: RenewTokenInput) => Promise<O>;
 }
 
+export function pairSource(
+  options: Pick<PlatformClientOptions, "clock" | "credentials" | "ttlField" | "ttlSeconds" | "renewToken">,
+  { tokens, emit, send, callWith }: SourceDeps,
+): PairSource {
+  const { clock, credentials, ttlField: field, ttlSeconds: seconds, renewToken: renewal } = options;
+  const ttl = field === undefined || seconds === undefined ? undefined : { field, seconds };
+  /** The credentials that produced the last pair. */
+  let used: readonly Credentials[] = [];
+
+  const authenticateWith = async (form: Credentials): Promise<Pair> => {
+    const askedAtMs = clock.monotonicMs();
+    const mfaKey = form.kind === "auth-key" ? undefined : readBase32(form.mfaSecret?.reveal() ?? "");
+    // A code rejected at the boundary of two steps is not retried: every call that waits for the pair would wait for the
+    // next step, 30 s at most.
+    const code = mfaKey === undefined ? undefined : oneTimeCode(mfaKey, { wallMs: clock.wallMs() });
+    const grant = await send({ form, oneTimeCode: code, ttl });
+    return pairOf(grant, { madeWith: form, clock, tokens, askedAtMs, maxMs: lifetimeMs({ field, seconds }) });
+  };
+
+  const authenticate = async (): Promise<Pair> => {
+    const forms = credentials();
+    const refused: Credentials[] = [];
+    for (const form of forms) {
+      try {
+        const pair = await authenticateWith(form);
+        used = forms;
+        return pair;
+      } catch (thrown) {
+        if (!(thrown instanceof PlatformError)) throw thrown;
+        if (thrown.code !== "PLATFORM_UNAUTHORIZED") throw inWordsOfAuth(thrown, "");
+        refused.push(form);
+        const { message } = thrown;
+        if (form.kind === "auth-key") emit({ type: "auth-key-refused", authKeyId: form.authKeyId, message });
+        if (refused.length === forms.length) throw inWordsOfAuth(thrown, hintOf(refused));
+      }
+    }
+    throw new RangeError("a list of credentials is never empty");
+  };
+
+  if (renewal === undefined) return { authenticate, authenticateWith };
+  const operation = renewToken(renewal);
+  const renew = async (pair: Pair): Promise<Pair | undefined> => {
+    // Changed credentials take effect through an authentication.
+    if (!areSameForms(credentials(), used)) return undefined;
+    const askedAtMs = clock.monotonicMs();
+    const lifetime = lifetimeMs({ field: renewal.ttlField, seconds });
+    try {
+      const { operatorId, madeWith } = pair;
+      const { token } = await callWith(pair, operation, { operatorId, ttlSeconds: lifetime / 1_000 });
+      // A separate Secret, so that the retired pair can forget its key while this one stays registered.
+      const grant = { ...pair, token, apiKey: new Secret(pair.apiKey.reveal()) };
+      return await pairOf(grant, { madeWith, clock, tokens, askedAtMs, maxMs: lifetime });
+    } catch (thrown) {
+      if (thrown instanceof PlatformError && final.has(thrown.code)) return undefined;
+      throw thrown;
+    }
+  };
+  return { authenticate, authenticateWith, renew };
+}
+
+/** The variables that configure a rejected form. */
+const settings: Readonly<Record<Credentials["kind"], string>> = {
+  "auth-key": "SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY",
+  root: "SIMFLEET_EMAIL, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET",
+  "sub-user": "SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET",
+};
+
+function hintOf(refused: readonly Credentials[]): string {
+  const keys = refused.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : []));
+  const all = keys.length > 1 ? ` So were all of ${keys.join(", ")}.` : "";
+  return `${all} Check ${[...new Set(refused.map(({ kind }) => settings[kind]))].join("; or ")}.`;
+}
+
+function inWordsOfAuth(error: PlatformError, hint: string): PlatformError {
+  const code = error.code as ConstructorParameters<typeof PlatformError>[0];
+  const { operation, status, platformCode, retryAfterMs, bucket } = error;
+  return new PlatformError(code, error.message + hint, { operation, status, platformCode, retryAfterMs, bucket });
+}
+
+// Issues a new token for a valid pair, if the deployment has an operation for it. This spends a quota of the account,
+// not the limit on authentications per caller address (interface, section 8, rule 3). The API key does not change.
+
+interface RenewTokenInput {
+  readonly operatorId: string;
+  /** Sent if the deployment names the field for it. */
+  readonly ttlSeconds: number;
+}
+
+export function renewToken(description: DeploymentOperation): Operation<RenewTokenInput, { readonly token: Secret }> {
+  const { ttlField } = description;
+  return {
+    ...described<RenewTokenInput>("renewToken", description, { operatorId: (input) => input.operatorId }),
+    body: ({ ttlSeconds }) => (ttlField === undefined ? {} : { [ttlField]: ttlSeconds }),
+    output: z.looseObject({ token: headerValue }).transform((record) => ({ token: new Secret(record.token) })),
+  };
+}
+
+/** Default lifetime of a pair (interface, section 8). */
+const defaultTtlSeconds = 86_400;
+
 /**
- * Returns the current pair with a new token, or else a new pair.
- * @param how `base` is absent if only an authentication will do; `isStillGood` returns whether the base is still in
- *   use once the new token arrives: if a 401 retired it, its successor would be rejected too
+ * Lifetime of a pair as far as the request shows: a lifetime that cannot be requested can only shorten the default.
+ * @param of `field` of the authentication request that sets a lifetime; the interface does not show its name
  */
-export async function freshPair(
-  source: PairSource,
-  { base, isStillGood }: { base: Pair | undefined; isStillGood: () => boolean },
-): Promise<Fresh> {
-  const renewed = base === undefined || source.renew === undefined ? undefined : await source.renew(base);
-  if (renewed !== undefined && isStillGood()) return { pair: renewed, by: "token" };
-  forget(renewed);
-  return { pair: await source.authenticate(), by: "auth" };
+export function lifetimeMs(of: { field: string | undefined; seconds: number | undefined }): number {
+  const { field, seconds: wished = defaultTtlSeconds } = of;
+  return (field === undefined ? Math.min(wished, defaultTtlSeconds) : wished) * 1_000;
 }
 
 /** Unregisters the values of an unused pair from the scrubber. */
@@ -71,19 +185,19 @@ export function forget(pair: Pair | undefined): void {
  * @param tokens absent: claims are ignored
  * @throws PlatformError PLATFORM_RESPONSE_INVALID if the token's signature is invalid or the token has already expired
  */
-export async function pairOf(
+async function pairOf(
   grant: AuthOutput,
   options: {
     madeWith: Credentials;
     clock: Clock;
     tokens: TokenReader | undefined;
     askedAtMs: number;
-    lifetimeMs: number;
+    maxMs: number;
   },
 ): Promise<Pair> {
-  const { madeWith, clock, tokens, askedAtMs, lifetimeMs } = options;
+  const { madeWith, clock, tokens, askedAtMs, maxMs } = options;
   const claims = await tokens?.(grant.token);
-  const endsAtMs = askedAtMs + Math.min(lifetimeMs, lifetimeIn(claims, clock));
+  const endsAtMs = askedAtMs + Math.min(maxMs, lifetimeIn(claims, clock));
   const expiresAtMs = Math.round(clock.wallMs() + endsAtMs - clock.monotonicMs());
   const { operatorId, userName, apiKey, token } = grant;
   return { operatorId, userName, madeWith, apiKey, token, coverageTypes: claims?.coverageTypes, endsAtMs, expiresAtMs };

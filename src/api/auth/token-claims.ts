@@ -4,11 +4,14 @@
  * wrong; the pair keeper accounts for the lifetime.
  */
 import { createPublicKey } from "node:crypto";
-import { compactVerify, type CompactVerifyGetKey } from "jose";
+import { compactVerify, type CompactVerifyGetKey, createRemoteJWKSet, customFetch } from "jose";
 import { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
+import { minuteMs, secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
+import { parseDocumentUrl } from "../http/address.ts";
+import type { Transport } from "../http/transport.ts";
 
 export type TokenVerification = { readonly jwksUrl: string } | { readonly publicKeyPem: string };
 
@@ -34,20 +37,14 @@ const payloadSchema = z.looseObject({
   operator: z.looseObject({ coverageTypes: z.array(z.unknown()).optional() }).optional(),
 });
 
-/**
- * @param keysAt the key set at a URL
- * @throws as `keysAt`
- */
-export function tokenReader(
-  verification: TokenVerification,
-  keysAt: (jwksUrl: string) => CompactVerifyGetKey,
-): TokenReader {
-  if ("publicKeyPem" in verification) {
-    const key = createPublicKey(verification.publicKeyPem);
-    return (token) => readClaims(token, () => key);
+/** @throws ConfigError if the URL of the keys is invalid, or plain HTTP to a remote machine */
+export function tokenReader(verification: TokenVerification, transport: Transport, userAgent: string): TokenReader {
+  if ("jwksUrl" in verification) {
+    const keys = remoteKeySet(transport, verification.jwksUrl, userAgent);
+    return (token) => readClaims(token, keys);
   }
-  const keys = keysAt(verification.jwksUrl);
-  return (token) => readClaims(token, keys);
+  const key = createPublicKey(verification.publicKeyPem);
+  return (token) => readClaims(token, () => key);
 }
 
 async function readClaims(token: Secret, keyFor: CompactVerifyGetKey): Promise<TokenClaims> {
@@ -85,4 +82,43 @@ function untrusted(why: string): PlatformError {
       `platform definition's, and nothing in it is used. Check SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE.`,
     { operation: "auth" },
   );
+}
+
+const keySetSchema = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) });
+
+/**
+ * The platform's public keys by URL. They are fetched on first use, when older than ten minutes, and when a token names
+ * an unknown key. There is one fetch at a time, and none within half a minute of the last success, so that forged key
+ * ids cannot cause a flood of requests. jose decides when to fetch; the platform's own transport sends the request, so
+ * that its limits hold.
+ * @throws ConfigError; the lookup throws PlatformError if the keys cannot be fetched, and jose's errors
+ */
+function remoteKeySet(transport: Transport, url: string, userAgent: string): CompactVerifyGetKey {
+  const { address, path } = parseDocumentUrl(url, "SIMFLEET_JWKS_URL");
+  const headers = ["accept", "application/json", "user-agent", userAgent];
+  // It passes a signal for its own timeout; the transport's limits are there already, and their errors name the host.
+  const fetchKeys = async (): Promise<Response> => {
+    const answer = await transport.exchange({ operation: "auth (key set)", address, method: "GET", path, headers });
+    const facts = { operation: "auth", status: answer.status };
+    if (answer.status >= 500) {
+      const message = `auth: ${address.host} has no key set at present (${answer.status}).`;
+      throw new PlatformError("PLATFORM_UNAVAILABLE", message, facts);
+    }
+    const text = answer.body.toString("utf8");
+    if (answer.status === 200 && isKeySet(text)) return new Response(text);
+    const message = `auth: ${address.host} returned ${answer.status} without a key set. Check ${address.setting}.`;
+    throw new PlatformError("PLATFORM_RESPONSE_INVALID", message, facts);
+  };
+  const options = { cacheMaxAge: 10 * minuteMs, cooldownDuration: 30 * secondMs, [customFetch]: fetchKeys };
+  // Made for the first token: it loads much of Node.js.
+  let keys: CompactVerifyGetKey | undefined;
+  return (...of) => (keys ??= createRemoteJWKSet(new URL(url), options))(...of);
+}
+
+function isKeySet(text: string): boolean {
+  try {
+    return keySetSchema.safeParse(JSON.parse(text)).success;
+  } catch {
+    return false;
+  }
 }

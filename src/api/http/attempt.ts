@@ -5,21 +5,19 @@
  */
 import type { Clock } from "#core/time.ts";
 import type { Permit } from "#limiter/permit.ts";
-import type { HeaderNames } from "./brand.ts";
 import type { ClientEvent } from "../client-options.ts";
-import type { ExchangeWatcher } from "./exchange.ts";
-import { type AnswerHeaders, headerOf, readQuota, readRetryAfterMs } from "./response-headers.ts";
+import { type AnswerHeaders, type HeaderNames, headerOf, readQuota, readRetryAfterMs } from "./headers.ts";
 
-export interface AttemptDeps {
+export interface Around {
   readonly clock: Clock;
   readonly names: HeaderNames;
   readonly periodMs: number;
   readonly emit: (event: ClientEvent) => void;
 }
 
-export class Attempt implements ExchangeWatcher {
+export class Attempt {
   readonly #permit: Permit;
-  readonly #around: AttemptDeps;
+  readonly #around: Around;
   readonly #call: { readonly operation: string; readonly bucket: string };
   #state: "granted" | "sent" | "over" = "granted";
   #sentAtMs = 0;
@@ -28,10 +26,14 @@ export class Attempt implements ExchangeWatcher {
   /** For a 429: how long the bucket stays empty. */
   rateLimitedMs = 0;
 
-  constructor(permit: Permit, around: AttemptDeps, call: { operation: string; bucket: string }) {
+  constructor(permit: Permit, around: Around, call: { operation: string; bucket: string }) {
     this.#permit = permit;
     this.#around = around;
     this.#call = call;
+  }
+
+  get bucket(): string {
+    return this.#call.bucket;
   }
 
   sending(): void {

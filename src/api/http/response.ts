@@ -5,7 +5,7 @@
 import { lostText } from "./transport-failure.ts";
 import { PlatformError } from "#core/errors.ts";
 import type { Operation } from "../operations/operation.ts";
-import { type AnswerHeaders, headerOf } from "./response-headers.ts";
+import { type AnswerHeaders, headerOf } from "./headers.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 
 export interface Answer {

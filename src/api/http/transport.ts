@@ -7,8 +7,10 @@
 import type * as Undici from "undici";
 import { openDispatcher, type OutgoingProxy } from "#core/proxy.ts";
 import type { Clock } from "#core/time.ts";
-import { type Exchange, type ExchangeLimits, Receiver } from "./exchange.ts";
+import type { Address } from "./address.ts";
+import type { AnswerHeaders } from "./headers.ts";
 import type { Answer } from "./response.ts";
+import { AnswerLimit, AnswerTooLarge, transportFailure } from "./transport-failure.ts";
 
 export interface TransportOptions {
   /** Maximum number of connections per address. */
@@ -23,69 +25,158 @@ export interface TransportOptions {
   readonly proxy?: OutgoingProxy | undefined;
 }
 
+export interface Exchange {
+  /** For messages. */
+  readonly operation: string;
+  readonly address: Address;
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Path and query after the prefix of the address. */
+  readonly path: string;
+  /** Name, value, name, value… */
+  readonly headers: readonly string[];
+  readonly body?: string | undefined;
+  /** Called at two instants: when the request is sent, and when the response headers arrive. */
+  readonly watcher?: { sending(): void; head(status: number, headers: AnswerHeaders): void } | undefined;
+}
+
 /** A process that runs for long loads it before its first call, by when the program's files may have been replaced. */
 export function loadUndici(): Promise<typeof Undici> {
   return import("undici");
 }
 
 export class Transport {
-  readonly #options: TransportOptions;
-  readonly #limits: ExchangeLimits;
+  readonly #options;
   #dispatcher: Undici.Dispatcher | undefined;
   #opening: Promise<Undici.Dispatcher> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(options: TransportOptions) {
-    this.#limits = {
-      connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
-      answerTimeoutMs: options.answerTimeoutMs ?? 30_000,
-      maxBodyBytes: options.maxBodyBytes ?? 4 * 1_024 * 1_024,
-      clock: options.clock,
-    };
-    this.#options = options;
+  constructor({
+    connectTimeoutMs = 10_000,
+    answerTimeoutMs = 30_000,
+    maxBodyBytes = 2 ** 22,
+    ...options
+  }: TransportOptions) {
+    this.#options = { connectTimeoutMs, answerTimeoutMs, maxBodyBytes, ...options };
   }
 
   /**
-   * Sends one request and reads the whole response, whatever its status.
+   * Sends one request and reads the whole response, whatever its status. A request that was sent runs to completion: only
+   * its response shows the outcome of a change.
    * @throws PlatformError PLATFORM_UNAVAILABLE; `mayHaveApplied` says whether the request was sent
-   * @throws the signal's reason if it aborts before the request is sent
    */
   async exchange(exchange: Exchange): Promise<Answer> {
     const dispatcher = this.#dispatcher ?? (await (this.#opening ??= this.#open()));
-    const { signal, address } = exchange;
-    signal?.throwIfAborted();
     return new Promise((resolve, reject) => {
       dispatcher.dispatch(
         {
-          origin: address.origin,
-          path: address.prefix + exchange.path,
+          origin: exchange.address.origin,
+          path: exchange.address.prefix + exchange.path,
           method: exchange.method,
           headers: exchange.headers as string[],
           body: exchange.body ?? null,
-          headersTimeout: this.#limits.answerTimeoutMs,
-          bodyTimeout: this.#limits.answerTimeoutMs,
+          headersTimeout: this.#options.answerTimeoutMs,
+          bodyTimeout: this.#options.answerTimeoutMs,
         },
-        new Receiver(exchange, this.#limits, { resolve, reject }),
+        new Receiver(exchange, this.#options, { resolve, reject }),
       );
     });
   }
 
   /** Waits for exchanges in progress, then closes the connections; a later exchange fails unsent. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    // Opened even if nothing was sent, so that a later exchange fails.
+    this.#closing ??= (this.#opening ??= this.#open()).then((dispatcher) => dispatcher.close());
     return this.#closing;
   }
 
   async #open(): Promise<Undici.Dispatcher> {
-    const { connectTimeoutMs } = this.#limits;
-    const { connections, proxy } = this.#options;
+    const { connections, proxy, connectTimeoutMs } = this.#options;
     const options = { connections, pipelining: 1, allowH2: false, connect: { timeout: connectTimeoutMs } };
     this.#dispatcher = openDispatcher(await loadUndici(), { ...options, connectTimeoutMs }, proxy);
     return this.#dispatcher;
   }
+}
 
-  async #close(): Promise<void> {
-    // Opened even if nothing was sent, so that a later exchange fails.
-    await (await (this.#opening ??= this.#open())).close();
+interface Limits {
+  readonly connectTimeoutMs: number;
+  readonly answerTimeoutMs: number;
+  readonly maxBodyBytes: number;
+  readonly clock: Clock;
+}
+
+interface Settle {
+  resolve(answer: Answer): void;
+  reject(reason: unknown): void;
+}
+
+/**
+ * Collects one response within its limits; has the handler methods of undici's dispatcher. What arrives after the end is
+ * dropped.
+ */
+class Receiver {
+  readonly #exchange: Exchange;
+  readonly #limits: Limits;
+  readonly #settle: Settle;
+  #controller: { abort(reason: Error): void } | undefined;
+  #hasEnded = false;
+  #status: number | undefined;
+  #headers: AnswerHeaders = {};
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #bodyEndsMs = 0;
+
+  constructor(exchange: Exchange, limits: Limits, settle: Settle) {
+    this.#exchange = exchange;
+    this.#limits = limits;
+    this.#settle = settle;
+  }
+
+  onRequestStart(controller: { abort(reason: Error): void }): void {
+    if (this.#controller === undefined) this.#exchange.watcher?.sending();
+    this.#controller = controller;
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: AnswerHeaders): void {
+    if (status < 200 || this.#hasEnded) return;
+    this.#status = status;
+    this.#headers = headers;
+    this.#bodyEndsMs = this.#limits.clock.monotonicMs() + this.#limits.answerTimeoutMs;
+    this.#exchange.watcher?.head(status, headers);
+    this.#checkSize(Number(headers["content-length"] ?? 0));
+  }
+
+  onResponseData(_controller: unknown, chunk: Buffer): void {
+    if (this.#hasEnded) return;
+    this.#bytes += chunk.byteLength;
+    this.#chunks.push(chunk);
+    this.#checkSize(this.#bytes);
+    if (this.#limits.clock.monotonicMs() <= this.#bodyEndsMs) return;
+    // The connection's own timeout detects only silence; this one detects a response that trickles in.
+    this.#fail(new AnswerLimit(`the response was not complete after ${this.#limits.answerTimeoutMs / 1_000} s`));
+  }
+
+  onResponseEnd(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const [only] = this.#chunks;
+    const body = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
+    this.#settle.resolve({ status: this.#status ?? 0, headers: this.#headers, body });
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.#fail(error);
+  }
+
+  #checkSize(bytes: number): void {
+    const { maxBodyBytes } = this.#limits;
+    if (bytes > maxBodyBytes) this.#fail(new AnswerTooLarge(`the response is larger than ${maxBodyBytes} bytes`));
+  }
+
+  #fail(reason: Error): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const facts = { ...this.#exchange, ...this.#limits, wasSent: this.#controller !== undefined, status: this.#status };
+    this.#settle.reject(transportFailure(reason, facts));
+    this.#controller?.abort(reason);
   }
 }

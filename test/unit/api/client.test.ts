@@ -66,6 +66,20 @@ describe("API calls", () => {
     await third;
   });
 
+  it("a call that was sent runs to its end although its signal aborts", async () => {
+    const sent = Promise.withResolvers<() => void>();
+    await using platform = await startOpenPlatform((request, response) =>
+      sent.resolve(() => changed(request, response)),
+    );
+    await using client = clientFor(platform.url);
+    const stop = new AbortController();
+    const called = client.call(updateSimSpeedClass, change, { signal: stop.signal });
+    const reply = await sent.promise;
+    stop.abort(new Error("enough"));
+    reply();
+    expect(await called).toMatchObject({ speedClass: "s1.fast" });
+  });
+
   it("a call reports a lost response to its permit, and an unsent call returns its permit", async () => {
     await using platform = await startOpenPlatform((request) => {
       request.socket.destroy();

@@ -6,7 +6,7 @@ import { createAuthKey, listAuthKeys, revokeAuthKey } from "#api/operations/auth
 import { createCredential, deleteCredential, listCredentials, updateCredential } from "#api/operations/credentials.ts";
 import { listGroups, putGroupConfiguration } from "#api/operations/groups.ts";
 import { bucketOf, type Operation, targetOf } from "#api/operations/operation.ts";
-import { renewToken } from "#api/auth/pair-source.ts";
+import { renewToken } from "#api/auth/pair.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { ConfigError, SimfleetError } from "#core/errors.ts";
 import { type DeploymentOperationId, deploymentOperationIds, operationOptions } from "#fleet/deployment-operation.ts";

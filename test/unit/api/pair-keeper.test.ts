@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ClientEvent } from "#api/client-options.ts";
-import { PairKeeper } from "#api/auth/pair-keeper.ts";
-import type { Pair } from "#api/auth/pair.ts";
-import { lifetimeMs, marginMs } from "#api/auth/renewal-timing.ts";
+import { PairKeeper, marginMs } from "#api/auth/pair-keeper.ts";
+import { type Pair, lifetimeMs } from "#api/auth/pair.ts";
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { StillClock, until } from "./support.ts";

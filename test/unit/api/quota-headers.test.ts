@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { headerNames } from "#api/http/brand.ts";
-import { readQuota, readRetryAfterMs } from "#api/http/response-headers.ts";
+import { headerNames, readQuota, readRetryAfterMs } from "#api/http/headers.ts";
 
 const names = headerNames("Svc");
 

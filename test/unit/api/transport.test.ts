@@ -1,8 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { parseAddress } from "#api/http/address.ts";
-import type { Exchange } from "#api/http/exchange.ts";
-import { Transport, type TransportOptions } from "#api/http/transport.ts";
+import { type Exchange, Transport, type TransportOptions } from "#api/http/transport.ts";
 import { systemClock } from "#core/time.ts";
 import { answer, type Handler, refusalOf, startPlatform, StillClock, until } from "./support.ts";
 
@@ -171,24 +170,6 @@ describe("HTTP exchanges", () => {
         expect((await refusal).message).toContain("not complete after 30 s");
       },
       { clock },
-    );
-  });
-
-  it("an exchange can be aborted before it is sent but then runs to its end", async () => {
-    const reason = new Error("stop");
-    const late = Promise.withResolvers<() => void>();
-    await withPlatform(
-      (_request, response) => late.resolve(() => answer(response, 200, "{}")),
-      async (transport, exchange, diary) => {
-        await expect(transport.exchange({ ...exchange, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-        expect(diary).toEqual([]);
-        const stop = new AbortController();
-        const answered = transport.exchange({ ...exchange, signal: stop.signal });
-        const reply = await late.promise;
-        stop.abort(reason);
-        reply();
-        expect(await answered).toMatchObject({ status: 200 });
-      },
     );
   });
 

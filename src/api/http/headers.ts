@@ -1,10 +1,32 @@
 /**
- * Looks up response headers, and parses the three of the quota (interface, section 8) and Retry-After. They control how long
+ * Names of the headers that carry the brand of a deployment (interface, head: `X-Svc-…` represents any brand). Looks up
+ * response headers, and parses the three of the quota (interface, section 8) and Retry-After. They control how long
  * every process waits, so invalid values are dropped and durations are clamped: a hostile or broken response can slow
  * simfleet down for one window, or for an hour by Retry-After, never stop it.
  */
+import { ConfigError } from "#core/errors.ts";
 import type { QuotaReading } from "#limiter/permit.ts";
-import type { HeaderNames } from "./brand.ts";
+
+export type HeaderNames = ReturnType<typeof headerNames>;
+
+/** @throws ConfigError if the word cannot be part of a header name */
+export function headerNames(brand: string) {
+  if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/.test(brand)) {
+    const message = "must be 1 to 40 letters, digits and hyphens, as in X-Svc-Token";
+    throw new ConfigError([{ where: "SIMFLEET_BRAND", message }]);
+  }
+  const lower = brand.toLowerCase();
+  return {
+    apiKey: `X-${brand}-API-Key`,
+    token: `X-${brand}-Token`,
+    language: `X-${brand}-Lang`,
+    // Response headers, which the transport lowercases.
+    limit: `x-${lower}-ratelimit-limit`,
+    remaining: `x-${lower}-ratelimit-remaining`,
+    refresh: `x-${lower}-ratelimit-seconds-before-refresh`,
+    nextKey: `x-${lower}-next-key`,
+  };
+}
 
 /** Names in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
