@@ -55,7 +55,7 @@ export function syncInventory(profile: string, context: SyncContext, signal: Abo
     {
       open: async () => {
         const state = await syncs.state(profile);
-        return state?.profile === profile ? new SyncStep(state, context, signal) : undefined;
+        return state?.profile === profile ? syncStep(state, context, signal) : undefined;
       },
       clock,
       stateOf: ({ state }) => state.phase,
@@ -74,125 +74,116 @@ export function syncInventory(profile: string, context: SyncContext, signal: Abo
   );
 }
 
+type SyncStep = ReturnType<typeof syncStep>;
+
 /** One step of a sync: reads the list, starting at the saved position, or marks the SIMs that it did not show. */
-class SyncStep {
-  readonly state: SyncState;
-  readonly #context: SyncContext;
-  readonly #account: Account;
-  readonly #signal: AbortSignal;
-  #pages: number;
-
-  constructor(state: SyncState, context: SyncContext, signal: AbortSignal) {
-    this.state = state;
-    this.#context = context;
-    this.#account = context.accountFor(state.profile);
-    this.#signal = signal;
-    this.#pages = state.pages;
-  }
-
-  /** Why the next page could not be read; each stored page clears it. */
-  get problem(): Problem | undefined {
-    return this.#pages === this.state.pages ? this.state.problem : undefined;
-  }
-
-  /** Marks the SIMs that the list no longer shows. */
-  async sweep(): Promise<SyncResult> {
-    const { syncs } = this.#context;
-    if (await syncs.follow(this.state)) return again;
-    await syncs.sweep(this.state.profile, this.state, this.#account.selection.fields);
-    return again;
-  }
-
-  /** Reads the list to its end, or until another process has taken over the sync. */
-  async list(): Promise<SyncResult> {
-    try {
-      await this.#account.identify?.(this.#signal);
-      if (!(await this.#context.syncs.follow(this.state))) await this.#readPages();
-      return again;
-    } catch (thrown) {
-      if (this.#signal.aborted || !(thrown instanceof PlatformError)) throw thrown;
-      if (thrown.isAnswerTooLarge) return this.#askForLess(thrown);
-      // The platform may no longer know a cursor saved long ago; a cursor from this pass is known.
-      const isOldCursor = this.#pages > 0 && this.#pages === this.state.pages;
-      if (thrown.code !== "PLATFORM_REJECTED" || !isOldCursor) throw thrown;
-      const { syncs, clock } = this.#context;
-      await syncs.begin(this.state.profile, newSyncId(clock.wallMs()), "restart", this.state.startedBy);
-      return again;
-    }
-  }
-
-  get #pageLimit(): number | undefined {
-    return this.state.pageLimit ?? this.#account.pageLimit;
-  }
-
-  async #readPages(): Promise<void> {
-    const { client, wording } = this.#account;
-    const { syncs, inventory, clock } = this.#context;
-    const facts = await inventory.facts(this.state.profile);
-    const quiet = this.#otherFields(facts);
-    await syncs.forgetOldClaims(this.state.profile);
-    const input = { lastEvaluatedKey: this.state.cursor, limit: this.#pageLimit };
-    const list = wording === "sims" ? listSims : listSubscribers;
-    let sent = Promise.withResolvers<void>();
-    // What the sync before has found tells how many pages are left; a first sync cannot know.
-    let [seen, pagesLeft] = [this.state.sims, -1];
-    const onSending = (): void => sent.resolve();
-    const pages = client.pages(list, input, { signal: this.#signal, onSending, backlog: () => pagesLeft });
-    let knownMs = await syncs.nowMs();
-    let asked = askFor(pages, knownMs);
-    for (;;) {
-      const { done, value: page } = await asked.page;
-      if (done) return;
-      this.#signal.throwIfAborted();
-      const { asOfMs } = asked;
-      sent = Promise.withResolvers();
-      asked = askFor(pages, knownMs);
-      // Comparing blocks this thread, so let the request be sent first; but do not wait for a spent quota.
-      await Promise.race([sent.promise, clock.sleep(sendingMs)]);
-      await yieldToEventLoop();
-      const taken = await syncs.takePage(this.state.profile, {
-        syncId: this.state.syncId,
-        pagesBefore: this.#pages,
-        sims: this.#listed(page.items),
-        nextKey: page.nextKey,
-        asOfMs,
-        quiet,
-      });
-      if (taken === undefined) return; // another process has taken over the sync
-      knownMs = taken;
-      seen += page.items.length;
-      if (facts.isComplete) pagesLeft = Math.max(1, Math.ceil((facts.known - seen) / Math.max(1, page.items.length)));
-      this.#pages += 1;
-    }
-  }
-
-  /** Fields that only one of this sync and the previous one stores; their appearance or absence is not a change. */
-  #otherFields({ isComplete, fields }: Pick<InventoryFacts, "isComplete" | "fields">): string[] {
-    const own = this.#account.selection.fields;
-    return isComplete ? [...own, ...fields].filter((name) => own.includes(name) !== fields.includes(name)) : [];
-  }
-
-  #listed(records: readonly SimRecord[]): ListedSims {
-    const { wording, selection } = this.#account;
-    const keyColumn = keyColumnOf(wording);
-    const isKey = wording === "sims" ? isSimId : isImsi;
-    const keyOf = (record: SimRecord) => String(record[keyColumn]);
-    const listed = records.filter((record) => isKey(keyOf(record)));
-    return { keys: listed.map(keyOf), linesOf: (place) => encodeRecord(listed[place] ?? {}, selection) };
-  }
+function syncStep(state: SyncState, context: SyncContext, signal: AbortSignal) {
+  const { syncs, clock, accountFor } = context;
+  const { profile, startedBy } = state;
+  const account = accountFor(profile);
+  const pageLimit = state.pageLimit ?? account.pageLimit;
+  let { pages } = state;
 
   /** Retries with half the page size; if the page does not get smaller, the sync fails. */
-  async #askForLess(fault: PlatformError): Promise<SyncResult> {
-    const limit = this.#pageLimit;
-    if (limit === 1) {
+  const askForLess = async ({ message }: PlatformError): Promise<SyncResult> => {
+    if (pageLimit === 1) {
       return giveUp(
-        `${fault.message} Even a page of one SIM is too large: check that the platform accepts the parameter limit.`,
+        `${message} Even a page of one SIM is too large: check that the platform accepts the parameter limit.`,
       );
     }
-    const shorter = limit === undefined ? firstShorterLimit : Math.floor(limit / 2);
-    await this.#context.syncs.shortenPages(this.state, shorter);
+    await syncs.shortenPages(state, pageLimit === undefined ? firstShorterLimit : Math.floor(pageLimit / 2));
     return again;
+  };
+
+  return {
+    state,
+
+    /** Why the next page could not be read; each stored page clears it. */
+    get problem(): Problem | undefined {
+      return pages === state.pages ? state.problem : undefined;
+    },
+
+    /** Marks the SIMs that the list no longer shows. */
+    async sweep(): Promise<SyncResult> {
+      if (!(await syncs.follow(state))) await syncs.sweep(profile, state, account.selection.fields);
+      return again;
+    },
+
+    /** Reads the list to its end, or until another process has taken over the sync. */
+    async list(): Promise<SyncResult> {
+      try {
+        await account.identify?.(signal);
+        if (await syncs.follow(state)) return again;
+        for await (const stored of storedPages(state, { ...context, account, pageLimit, signal })) pages = stored;
+        return again;
+      } catch (thrown) {
+        if (signal.aborted || !(thrown instanceof PlatformError)) throw thrown;
+        if (thrown.isAnswerTooLarge) return askForLess(thrown);
+        // The platform may no longer know a cursor saved long ago; a cursor from this pass is known.
+        const isOldCursor = pages > 0 && pages === state.pages;
+        if (thrown.code !== "PLATFORM_REJECTED" || !isOldCursor) throw thrown;
+        await syncs.begin(profile, newSyncId(clock.wallMs()), "restart", startedBy);
+        return again;
+      }
+    },
+  };
+}
+
+interface Listing extends SyncContext {
+  readonly account: Account;
+  readonly pageLimit: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Stores page after page, and yields how many are stored. */
+async function* storedPages(state: SyncState, { syncs, inventory, clock, account, pageLimit, signal }: Listing) {
+  const { profile, syncId } = state;
+  const { client, wording, selection } = account;
+  const facts = await inventory.facts(profile);
+  const quiet = otherFields(selection.fields, facts);
+  await syncs.forgetOldClaims(profile);
+  let sent = Promise.withResolvers<void>();
+  // What the sync before has found tells how many pages are left; a first sync cannot know.
+  let [seen, pagesLeft] = [state.sims, -1];
+  const onSending = (): void => sent.resolve();
+  const list = wording === "sims" ? listSims : listSubscribers;
+  const input = { lastEvaluatedKey: state.cursor, limit: pageLimit };
+  const coming = client.pages(list, input, { signal, onSending, backlog: () => pagesLeft });
+  let knownMs = await syncs.nowMs();
+  let asked = askFor(coming, knownMs);
+  for (let { pages } = state; ;) {
+    const { done, value: page } = await asked.page;
+    if (done) return;
+    signal.throwIfAborted();
+    const { asOfMs } = asked;
+    sent = Promise.withResolvers();
+    asked = askFor(coming, knownMs);
+    // Comparing blocks this thread, so let the request be sent first; but do not wait for a spent quota.
+    await Promise.race([sent.promise, clock.sleep(sendingMs)]);
+    await yieldToEventLoop();
+    const { items, nextKey } = page;
+    const sims = listedSims(items, account);
+    const taken = await syncs.takePage(profile, { syncId, pagesBefore: pages, sims, nextKey, asOfMs, quiet });
+    if (taken === undefined) return; // another process has taken over the sync
+    knownMs = taken;
+    seen += items.length;
+    if (facts.isComplete) pagesLeft = Math.max(1, Math.ceil((facts.known - seen) / Math.max(1, items.length)));
+    pages += 1;
+    yield pages;
   }
+}
+
+function listedSims(records: readonly SimRecord[], { wording, selection }: Account): ListedSims {
+  const keyColumn = keyColumnOf(wording);
+  const isKey = wording === "sims" ? isSimId : isImsi;
+  const keyOf = (record: SimRecord) => String(record[keyColumn]);
+  const listed = records.filter((record) => isKey(keyOf(record)));
+  return { keys: listed.map(keyOf), linesOf: (place) => encodeRecord(listed[place] ?? {}, selection) };
+}
+
+/** Fields that only one of this sync and the previous one stores; their appearance or absence is not a change. */
+function otherFields(own: readonly string[], { isComplete, fields }: InventoryFacts): string[] {
+  return isComplete ? [...own, ...fields].filter((name) => own.includes(name) !== fields.includes(name)) : [];
 }
 
 /** Asks for the next page. @param asOfMs a time of Redis's clock before the request */
