@@ -356,8 +356,7 @@ async function filterRows(env: Environment, sims: number): Promise<Table> {
         times.push(
           1_000 *
             (await secondsOf(async () => {
-              found = (await newestPage({ inventory: store, profile }, { ...listed, filter }, { limit: 50 })).found
-                .length;
+              found = (await newestPage(store, { profile, ...listed, filter }, { limit: 50 })).found.length;
             })),
         );
       }

@@ -5,7 +5,7 @@ import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts
 import { SimfleetError, ConfigError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
-import { conditionsIn, everySim, parseFilter } from "#fleet/filter.ts";
+import { everySim, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
 import type { SimService } from "./service.ts";
 import {
@@ -16,6 +16,7 @@ import {
   countsOfAll,
   documentOfSim,
   exportLines,
+  fieldsIn,
   fieldsOf,
   maxSorted,
   namesOfRecord,
@@ -94,18 +95,18 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
       const order = sort === undefined ? undefined : orderOf(sort);
       const { one, all } = await select(query, deps, order && { fields: [order.field], others: namesOfRecord });
       const page = { limit, cursor };
-      const pageOf = async ({ fleet, selection, show }: Selected, part: PageRequest) => {
+      const pageOf = async (each: Selected, part: PageRequest) => {
         const { found, nextCursor } = await (order === undefined
-          ? newestPage(fleet, selection, part)
-          : sortedPage(fleet, selection, { order, ...part }));
-        return { sims: found.map(show), nextCursor };
+          ? newestPage(store, each, part)
+          : sortedPage(store, each, { order, ...part }));
+        return { sims: found.map(each.show), nextCursor };
       };
       const shown = await (one === undefined ? pageOfAll(all, page, pageOf) : pageOf(one, page));
       return { ...shown, isComplete: all.every(({ facts }) => facts.isComplete) };
     }),
     endpoint(routes.countSimsBy, async ({ query: { by: field, ...query } }) => {
       const { one, all } = await select(query, deps, field === undefined ? undefined : { fields: [field] });
-      const countOf = ({ profile, selection }: Selected) => countByValue(store, { ...selection, profile, field });
+      const countOf = (each: Selected) => countByValue(store, { ...each, field });
       const isComplete = all.every(({ facts }) => facts.isComplete);
       if (one !== undefined) return { isComplete, ...(await countOf(one)) };
       const counted = all.map(async (each) => ({ profile: each.profile, counts: await countOf(each) }));
@@ -114,7 +115,7 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
     endpoint(routes.countSims, async ({ query }) => {
       const { all } = await select(query, deps);
       const limits = { clock, limitMs: countLimitMs };
-      const counts = await Promise.all(all.map(({ fleet, selection }) => countSims(fleet, selection, limits)));
+      const counts = await Promise.all(all.map((each) => countSims(store, each, limits)));
       return {
         count: counts.reduce((sum, { count }) => sum + count, 0),
         isExact: counts.every(({ isExact }) => isExact),
@@ -122,7 +123,7 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
     }),
     endpoint(routes.listSimFields, async ({ query }) => {
       const profile = profileOf(query.profile);
-      return { fields: await fieldsOf({ inventory: store, profile }, keyColumnOf(profile)), maxSorted };
+      return { fields: await fieldsOf(store, profile, keyColumnOf(profile)), maxSorted };
     }),
     endpoint(routes.exportSims, async ({ query: { format, columns: written, ...query } }) => {
       const columns = written?.split(",").map((name) => name.trim());
@@ -131,7 +132,7 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
       const { one, all } = await select(query, deps, { fields: columns ?? [], others });
       const stored = all.flatMap(({ facts }) => facts.fields);
       const usual = [...ofProfiles, ...all.map(({ keyColumn }) => keyColumn), ...stored, ...timeColumns];
-      const lines = exportLines(documentsOf(all), { format, columns: columns ?? [...new Set(usual)] });
+      const lines = exportLines(documentsOf(store, all), { format, columns: columns ?? [...new Set(usual)] });
       return { format, fileName: `${one?.profile ?? "all"}.sims.${format}`, lines };
     }),
     endpoint(routes.showSim, async ({ params: { sim: key }, query }) => {
@@ -168,9 +169,12 @@ async function select(
   }
   const profiles = isOfAll ? (await readSharing(deps)).firsts(deps.profiles) : [deps.profileOf(query.profile)];
   const all = await Promise.all(profiles.map((profile) => selectIn(profile, query, deps)));
-  const ofFilter = all.flatMap(({ selection }) => conditionsIn(selection.filter.expression).map(({ field }) => field));
-  await assertKnownInSome(all, { fields: ofFilter });
-  await assertKnownInSome(all, { fields, others });
+  await assertNamesKnown(
+    deps.store,
+    all,
+    all.flatMap(({ filter }) => fieldsIn(filter)),
+  );
+  await assertNamesKnown(deps.store, all, fields, others);
   return { one: isOfAll ? undefined : all[0], all };
 }
 
@@ -186,29 +190,12 @@ async function selectIn(profile: string, query: SelectionQuery, { store, keyColu
     ...documentOfSim(found, { keyColumn, facts }),
     ...named,
   });
-  const selection = { filter, presence, keyColumn, search: query.search, nowMs: systemClock.wallMs() };
-  return { profile, keyColumn, fleet: { inventory: store, profile }, selection, facts, show };
+  return { profile, filter, presence, keyColumn, search: query.search, nowMs: systemClock.wallMs(), facts, show };
 }
 
-/** A field is known if one of the profiles has it; an empty inventory knows nothing. @throws SimfleetError USAGE */
-async function assertKnownInSome(
-  all: readonly Selected[],
-  { fields, others = [] }: { readonly fields: readonly string[]; readonly others?: readonly string[] },
-): Promise<void> {
-  const filled = all.filter(({ facts }) => facts.known + facts.gone > 0);
-  for (const field of new Set(fields)) {
-    const checks = filled.map(({ fleet, keyColumn }) =>
-      assertNamesKnown(fleet, { fields: [field], keyColumn, others }),
-    );
-    const refusals = (await Promise.allSettled(checks)).filter((check) => check.status === "rejected");
-    if (refusals.length > 0 && refusals.length === filled.length) throw refusals[0]?.reason;
-  }
-}
-
-async function* documentsOf(all: readonly Selected[]): AsyncGenerator<SimDocument[]> {
-  for (const { profile, fleet, selection, show } of all) {
-    const { filter, ...scan } = selection;
-    for await (const found of fleet.inventory.scan(profile, filter, scan)) yield found.map(show);
+async function* documentsOf(store: Inventory, all: readonly Selected[]): AsyncGenerator<SimDocument[]> {
+  for (const { profile, filter, show, ...scan } of all) {
+    for await (const found of store.scan(profile, filter, scan)) yield found.map(show);
   }
 }
 

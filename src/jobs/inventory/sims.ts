@@ -23,7 +23,9 @@ import type { KnownSim } from "./records/sim-record.ts";
 export const maxSorted = 10_000;
 const maxFields = 100;
 
+/** The SIMs of a profile that a request selects. */
 export interface Selection {
+  readonly profile: string;
   readonly filter: Filter;
   readonly presence: SimPresence;
   readonly keyColumn: KeyColumn;
@@ -32,45 +34,35 @@ export interface Selection {
   readonly nowMs?: number;
 }
 
-export interface Fleet<Store = Inventory> {
-  readonly inventory: Store;
-  readonly profile: string;
-}
-
 // Counts.
 
 /** @returns `isExact`: false if the time ran out, and there may be more */
 export async function countSims(
-  { inventory, profile }: Fleet,
-  selection: Selection,
+  inventory: Inventory,
+  { profile, filter, ...options }: Selection,
   { clock, limitMs }: { clock: Clock; limitMs: number },
 ): Promise<{ count: number; isExact: boolean }> {
-  const counts = await inventory.counts(profile, selection.filter, selection);
+  const counts = await inventory.counts(profile, filter, options);
   if (counts !== undefined) return { count: counts.total, isExact: true };
   const endMs = clock.monotonicMs() + limitMs;
   let count = 0;
-  for await (const found of inventory.find(profile, selection.filter, selection)) {
+  for await (const found of inventory.find(profile, filter, options)) {
     count += found.length;
     if (clock.monotonicMs() > endMs) return { count, isExact: false };
   }
   return { count, isExact: true };
 }
 
-// Counts SIMs by the value of a field, from the index or from the records, in bounded memory.
-
 /** More values are no help to a user, and take memory. */
 const maxValues = 10_000;
 
-/** @throws SimfleetError USAGE for a field with too many values */
+/**
+ * Counts SIMs by the value of a field, from the index or from the records, in bounded memory.
+ * @throws SimfleetError USAGE for a field with too many values
+ */
 export async function countByValue(
   inventory: Pick<Inventory, "scan" | "counts">,
-  query: {
-    readonly profile: string;
-    readonly keyColumn: KeyColumn;
-    readonly filter: Filter;
-    readonly presence: SimPresence;
-    readonly field?: string | undefined;
-  },
+  query: Omit<Selection, "search"> & { readonly field?: string | undefined },
   max = maxValues,
 ): Promise<Pick<SimCounts, "total" | "values">> {
   const { profile, filter, field, ...options } = query;
@@ -136,17 +128,12 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
 }
 
-interface SimPage {
-  readonly sims: readonly SimDocument[];
-  readonly nextCursor: string | null;
-}
-
 // Lists in the order of discovery.
 
 /** The SIMs that were discovered last first. @throws SimfleetError USAGE for an invalid cursor */
 export async function newestPage(
-  { inventory, profile }: Fleet,
-  { filter, ...selection }: Selection,
+  inventory: Inventory,
+  { profile, filter, ...selection }: Selection,
   { limit, cursor }: PageRequest,
 ): Promise<{ readonly found: readonly FoundSim[]; readonly nextCursor: string | null }> {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw badCursor(cursor);
@@ -192,7 +179,7 @@ interface Place {
 
 /** @throws SimfleetError USAGE for too many SIMs */
 export async function sortedPage(
-  fleet: Fleet,
+  inventory: Inventory,
   selection: Selection,
   { order, limit, cursor }: PageRequest & { readonly order: Order },
 ): Promise<{ readonly found: readonly FoundSim[]; readonly nextCursor: string | null }> {
@@ -201,7 +188,7 @@ export async function sortedPage(
   const isAfter = (place: Place): boolean => after === undefined || compare(place, after) > 0;
   const first = firstOf(limit + 1, compare);
   let total = 0;
-  for await (const places of placesOf(fleet, selection, order.field)) {
+  for await (const places of placesOf(inventory, selection, order.field)) {
     total += places.length;
     if (total > maxSorted && order.field !== selection.keyColumn) throw tooMany(order.field, selection.keyColumn);
     first.add(places.filter(isAfter));
@@ -210,14 +197,15 @@ export async function sortedPage(
   const shown = places.slice(0, limit);
   const last = shown.at(-1);
   return {
-    found: await fleet.inventory.read(fleet.profile, selection.filter, shown, selection),
+    found: await inventory.read(selection.profile, selection.filter, shown, selection),
     nextCursor: places.length > limit && last !== undefined ? cursorOf(last) : null,
   };
 }
 
-async function* placesOf({ inventory, profile }: Fleet, selection: Selection, field: string): AsyncGenerator<Place[]> {
-  if (field === selection.keyColumn) {
-    for await (const found of inventory.find(profile, selection.filter, selection)) {
+async function* placesOf(inventory: Inventory, selection: Selection, field: string): AsyncGenerator<Place[]> {
+  const { profile, filter, keyColumn } = selection;
+  if (field === keyColumn) {
+    for await (const found of inventory.find(profile, filter, selection)) {
       yield found.map(({ key, ordinal }) => ({ key, ordinal, value: key }));
     }
     return;
@@ -226,7 +214,7 @@ async function* placesOf({ inventory, profile }: Fleet, selection: Selection, fi
   const textIn = (sim: KnownSim) =>
     fieldTextOf(sim, field)?.replace(/^\d{1,16}$/, (digits) => digits.padStart(16, "0"));
   const valueOf = ofRecord.get(field) ?? textIn;
-  for await (const found of inventory.scan(profile, selection.filter, selection)) {
+  for await (const found of inventory.scan(profile, filter, selection)) {
     yield found.map(({ key, sim }) => ({ key, ordinal: sim.ordinal, value: valueOf(sim) }));
   }
 }
@@ -285,8 +273,8 @@ function placeOf(cursor: string): Place {
 export async function pageOfAll<T extends { readonly profile: string }>(
   all: readonly T[],
   { limit, cursor }: PageRequest,
-  pageOf: (one: T, page: PageRequest) => Promise<SimPage>,
-): Promise<SimPage> {
+  pageOf: (one: T, page: PageRequest) => Promise<{ sims: SimDocument[]; nextCursor: string | null }>,
+): ReturnType<typeof pageOf> {
   const [, named, inner = ""] = /^([\w-]+)\.(.*)$/.exec(cursor ?? "") ?? [];
   const first = cursor === undefined ? 0 : all.findIndex(({ profile }) => profile === named);
   if (first < 0) throw badCursor(cursor ?? "");
@@ -316,7 +304,7 @@ function rankOf(field: string): number {
 }
 
 /** The key first, then the indexed fields with their values, then the others that some of the first SIMs have. */
-export async function fieldsOf({ inventory, profile }: Fleet<Readable>, keyColumn: KeyColumn): Promise<SimField[]> {
+export async function fieldsOf(inventory: Inventory, profile: string, keyColumn: KeyColumn): Promise<SimField[]> {
   const fields: SimField[] = [{ name: keyColumn, values: [], isSortable: true }];
   const indexed = await inventory.indexedFields(profile);
   for (const { field, values } of indexed.toSorted((a, b) => rankOf(a.field) - rankOf(b.field))) {
@@ -342,36 +330,44 @@ export async function fieldsOf({ inventory, profile }: Fleet<Readable>, keyColum
 // Names of fields that no SIM has are rejected. `speedclass!=s1.fast` (wrong case) would otherwise select every SIM, since a
 // SIM without the field matches `!=` and `not exists`; and an exported column of that name would be empty.
 
-type Readable = Pick<Inventory, "facts" | "scan" | "find" | "indexedFields">;
+interface Searched extends Pick<Selection, "profile" | "keyColumn"> {
+  readonly facts: InventoryFacts;
+}
 
-export function assertFieldsKnown(
-  inventory: Readable,
-  { profile, filter, keyColumn }: { profile: string; filter: Filter; keyColumn: KeyColumn },
+/** @throws SimfleetError USAGE, as `assertNamesKnown` */
+export async function assertFieldsKnown(
+  inventory: Inventory,
+  { filter, ...of }: Pick<Selection, "profile" | "filter" | "keyColumn">,
 ): Promise<void> {
-  const fields = conditionsIn(filter.expression).map(({ field }) => field);
-  return assertNamesKnown({ inventory, profile }, { fields, keyColumn });
+  const facts = await inventory.facts(of.profile);
+  await assertNamesKnown(inventory, [{ ...of, facts }], fieldsIn(filter));
+}
+
+export function fieldsIn({ expression }: Filter): string[] {
+  return conditionsIn(expression).map(({ field }) => field);
 }
 
 /**
- * @param names `others` are accepted besides the fields of SIMs
+ * A field is known if one of the profiles has it; an empty inventory knows nothing.
+ * @param others names that are accepted as well
  * @throws SimfleetError USAGE with the field, a suggestion, and the existing fields
  */
 export async function assertNamesKnown(
-  { inventory, profile }: Fleet<Readable>,
-  names: { readonly fields: readonly string[]; readonly keyColumn: KeyColumn; readonly others?: readonly string[] },
+  inventory: Inventory,
+  all: readonly Searched[],
+  fields: readonly string[],
+  others: readonly string[] = [],
 ): Promise<void> {
-  const { fields, keyColumn, others = [] } = names;
-  const asked = new Set(fields.filter((field) => field !== keyColumn && !others.includes(field)));
-  if (asked.size === 0) return;
-  const facts = await inventory.facts(profile);
-  if (facts.known + facts.gone === 0) return;
-  // What complete syncs store is known even if no SIM has a value.
-  const stored = facts.isComplete ? facts.fields : [];
-  for (const field of asked) {
-    if (stored.includes(field) || (await someSimHas(field, { inventory, profile }, keyColumn))) continue;
-    const found = await fieldsOf({ inventory, profile }, keyColumn);
-    const known = [...new Set([...facts.fields, ...found.map(({ name }) => name)])].toSorted().slice(0, 40);
-    const listed = [...known, ...others];
+  const filled = all.filter(({ facts }) => facts.known + facts.gone > 0);
+  const [first] = filled;
+  if (first === undefined) return;
+  for (const field of new Set(fields)) {
+    if (others.includes(field)) continue;
+    const having = await Promise.all(filled.map((one) => hasField(inventory, one, field)));
+    if (having.includes(true)) continue;
+    const found = await fieldsOf(inventory, first.profile, first.keyColumn);
+    const existing = new Set([...first.facts.fields, ...found.map(({ name }) => name)]);
+    const listed = [...[...existing].toSorted().slice(0, 40), ...others];
     throw new SimfleetError(
       "USAGE",
       `No SIM in the inventory has the field ${field}.${suggestion(field, listed)} Known fields: ${listed.join(", ")}`,
@@ -379,7 +375,9 @@ export async function assertNamesKnown(
   }
 }
 
-async function someSimHas(field: string, { inventory, profile }: Fleet<Readable>, keyColumn: KeyColumn) {
+async function hasField(inventory: Inventory, { profile, keyColumn, facts }: Searched, field: string) {
+  // What complete syncs store is known even if no SIM has a value.
+  if (field === keyColumn || (facts.isComplete && facts.fields.includes(field))) return true;
   const filter: Filter = { text: `${field} exists`, expression: { kind: "exists", field } };
   for await (const found of inventory.find(profile, filter, { presence: "all", keyColumn })) {
     if (found.length > 0) return true;

@@ -53,7 +53,7 @@ function compared(sims: readonly string[], records: readonly Record<string, unkn
 
 async function counted(profile: string, filter: Filter, search?: string): Promise<number> {
   const limits = { clock: systemClock, limitMs: 60_000 };
-  const { count, isExact } = await countSims({ inventory, profile }, selected(filter, search), limits);
+  const { count, isExact } = await countSims(inventory, { profile, ...selected(filter, search) }, limits);
   expect(isExact).toBe(true);
   return count;
 }
@@ -135,7 +135,11 @@ it("a list in the order of a field has every selected SIM once, page by page, th
     let cursor: string | undefined;
     do {
       const page = { order: orderOf(sort), limit: 7, cursor };
-      const { found: sorted, nextCursor } = await sortedPage({ inventory, profile: "sorted" }, selected(filter), page);
+      const { found: sorted, nextCursor } = await sortedPage(
+        inventory,
+        { profile: "sorted", ...selected(filter) },
+        page,
+      );
       all.push(...sorted.map(({ key }) => key));
       cursor = nextCursor ?? undefined;
     } while (cursor !== undefined);
@@ -164,8 +168,8 @@ it("a short list is sorted by any field, or by a time of the record", async () =
   const listed = async (sort: string, cursor?: string): Promise<string[]> => {
     const page = { order: orderOf(sort), limit: 3, cursor };
     const { found: sorted, nextCursor } = await sortedPage(
-      { inventory, profile: "by-records" },
-      selected(parseFilter("status=active")),
+      inventory,
+      { profile: "by-records", ...selected(parseFilter("status=active")) },
       page,
     );
     const rest = nextCursor === null ? [] : await listed(sort, nextCursor);
@@ -182,7 +186,7 @@ it("a list of more SIMs than can be sorted by another field than the key names w
     yield await Promise.resolve(Array.from({ length: maxSorted + 1 }, (_, n) => ({ key: String(n), sim })));
   });
   const page = { order: orderOf("imsi"), limit: 3 };
-  await expect(sortedPage({ inventory, profile: "sorted" }, selected(everySim), page)).rejects.toThrow(
+  await expect(sortedPage(inventory, { profile: "sorted", ...selected(everySim) }, page)).rejects.toThrow(
     "More than 10,000 SIMs match, so they cannot be sorted by imsi: narrow the filter, or sort by simId",
   );
   many.mockRestore();

@@ -8,7 +8,7 @@ import { type List, answerList, cellText, oneDocument, withPageOptions, withList
 import { counted, grouped, duration, nextAttemptText, problemText } from "#cli/format.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import { hintForNoMatch, parseFilter } from "#fleet/filter.ts";
-import { Command, Option } from "@commander-js/extra-typings";
+import { Command, Option, type OptionValues } from "@commander-js/extra-typings";
 import * as usageRoutes from "#jobs/usage/contract.ts";
 import { bucketOf } from "#api/operations/operation.ts";
 import { listSims } from "#api/operations/sims.ts";
@@ -26,21 +26,16 @@ export function simsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list")
-    .description("List SIMs, most recently discovered first")
-    .addOption(whereOption("only SIMs that match a filter"))
-    .option("--gone", "only SIMs that the platform no longer lists")
-    .addOption(allProfilesOption());
+  const command = new Command("list").description("List SIMs, most recently discovered first");
   return withCommon(
-    withPageOptions(command),
+    withPageOptions(withSelection(command)),
     "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin --sort -groupId\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json",
   ).action(async (options) => {
     const output = context.output(options);
-    const { where, limit, cursor, columns, sort } = options;
-    assertFilter(where);
-    const gone = options.gone === true ? "true" : undefined;
+    const { limit, cursor, columns, sort } = options;
+    assertFilter(options.where);
     const { page, hint } = await context.connect(options, async (caller) => {
-      const query = { ...profilesOf(options, caller), where, gone, limit, cursor, sort } as const;
+      const query = { ...selectionOf(options, caller), limit, cursor, sort };
       const found = await caller.client.call(routes.listSims, { query });
       return { page: found, hint: found.sims.length === 0 ? await hintForNone(caller, options) : undefined };
     });
@@ -51,15 +46,23 @@ function listCommand(context: Context): Command {
   });
 }
 
-function allProfilesOption(): Option<"--all-profiles"> {
-  return new Option("--all-profiles", "SIMs of all profiles, each with its profile").conflicts("profile");
+/** The options that select SIMs. */
+function withSelection<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
+  return command
+    .addOption(whereOption("only SIMs that match a filter"))
+    .option("--gone", "only SIMs that the platform no longer lists")
+    .addOption(new Option("--all-profiles", "SIMs of all profiles, each with its profile").conflicts("profile"));
 }
 
-function profilesOf(
-  { allProfiles }: { readonly allProfiles?: true | undefined },
-  { profile }: Pick<Caller, "profile">,
-): { readonly profile?: string | undefined; readonly allProfiles?: "true" } {
-  return allProfiles === true ? { allProfiles: "true" } : { profile };
+interface SelectionOptions {
+  readonly where?: string[] | undefined;
+  readonly gone?: true | undefined;
+  readonly allProfiles?: true | undefined;
+}
+
+function selectionOf({ where, gone, allProfiles }: SelectionOptions, { profile }: Pick<Caller, "profile">) {
+  const ofProfiles = allProfiles === true ? { allProfiles: "true" as const } : { profile };
+  return { ...ofProfiles, where, gone: gone === true ? ("true" as const) : undefined };
 }
 
 const firstFields = ["profile", "simId", "imsi", "speedClass", "status", "groupId", "tags"];
@@ -145,24 +148,19 @@ function valueText(value: unknown): string {
 const countedText = (sims: number) => counted(sims, "SIM");
 
 function countCommand(context: Context): Command {
-  const command = new Command("count")
-    .description("Count SIMs in total or by the values of a field")
-    .addOption(whereOption("only SIMs that match a filter"))
-    .option("--gone", "only SIMs that the platform no longer lists")
-    .addOption(allProfilesOption())
-    .option("--by <field>", "count for each value of this field, such as speedClass or tags.site");
+  const command = withSelection(
+    new Command("count").description("Count SIMs in total or by the values of a field"),
+  ).option("--by <field>", "count for each value of this field, such as speedClass or tags.site");
   return withCommon(
     withListOptions(command),
     "simfleet sims count --where tags.site=berlin\nsimfleet sims count --by speedClass",
   ).action(async (options) => {
     const output = context.output(options);
-    const { where, by } = options;
-    assertFilter(where);
-    const gone = options.gone === true ? "true" : undefined;
+    const { by } = options;
+    assertFilter(options.where);
     const { counts, hint } = await context.connect(options, async (caller) => {
-      const found = await caller.client.call(routes.countSimsBy, {
-        query: { ...profilesOf(options, caller), where, gone, by },
-      });
+      const query = { ...selectionOf(options, caller), by };
+      const found = await caller.client.call(routes.countSimsBy, { query });
       return { counts: found, hint: found.total === 0 ? await hintForNone(caller, options) : undefined };
     });
     const { profiles, total } = counts;
@@ -178,7 +176,7 @@ function countCommand(context: Context): Command {
 /** Why the filter of a command may match no SIM. */
 async function hintForNone(
   { client, profile }: Pick<Caller, "client" | "profile">,
-  { where, allProfiles }: { readonly where?: readonly string[] | undefined; readonly allProfiles?: true | undefined },
+  { where, allProfiles }: SelectionOptions,
 ): Promise<string | undefined> {
   if (where === undefined || allProfiles === true) return undefined;
   const { fields } = await client.call(routes.listSimFields, { query: { profile } });
@@ -212,26 +210,24 @@ function valueList(field: string, { profiles, total }: SimCounts): List<"values"
 // `simfleet sims export`: the inventory as a file.
 
 function exportCommand(context: Context): Command {
-  const command = new Command("export")
-    .description("Export the inventory as CSV (accepted by plan and apply) or as NDJSON with raw values")
-    .addOption(choiceOption("--format <format>", "format of the output", ["csv", "ndjson"]).default("csv"))
-    .addOption(whereOption("only SIMs that match a filter"))
-    .option("--gone", "only SIMs that the platform no longer lists")
-    .addOption(allProfilesOption())
+  const command = withSelection(
+    new Command("export")
+      .description("Export the inventory as CSV (accepted by plan and apply) or as NDJSON with raw values")
+      .addOption(choiceOption("--format <format>", "format of the output", ["csv", "ndjson"]).default("csv")),
+  )
     .option("--columns <names>", "comma-separated CSV columns, such as simId,speedClass,tags.site")
     .option("-o, --out <file>", "write to this file atomically (default: stdout)");
   return withCommon(
     command,
     "simfleet sims export --where tags.site=berlin --columns simId,speedClass --out berlin.csv",
   ).action(async (options) => {
-    const { where, columns, out } = options;
-    assertFilter(where);
-    const gone = options.gone === true ? "true" : undefined;
+    const { columns, out } = options;
+    assertFilter(options.where);
     await context.connect(options, async (caller) => {
       const { output } = caller;
       const isNdjson = options.format === "ndjson" || (out === undefined && output.isJson);
       const format = isNdjson ? "ndjson" : "csv";
-      const query = { ...profilesOf(options, caller), where, gone, columns, format } as const;
+      const query = { ...selectionOf(options, caller), columns, format } as const;
       const lines = await caller.client.call(routes.exportSims, { query });
       if (out !== undefined) {
         await writeResults(out, lines, "Choose another path with --out");

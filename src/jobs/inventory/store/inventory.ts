@@ -79,20 +79,18 @@ const lookUpAtOnce = 1_000;
 const readAtOnce = 500;
 
 export class Inventory {
-  readonly #redis: StoreDeps["redis"];
-  readonly #keys: StoreDeps["keys"];
+  readonly #deps: Pick<StoreDeps, "redis" | "keys">;
 
   constructor(deps: Pick<StoreDeps, "redis" | "keys">) {
-    this.#redis = deps.redis;
-    this.#keys = deps.keys;
+    this.#deps = deps;
   }
 
   #name(profile: string): Promise<string> {
-    return inventoryOf({ redis: this.#redis, keys: this.#keys }, profile);
+    return inventoryOf(this.#deps, profile);
   }
 
   async facts(profile: string): Promise<InventoryFacts> {
-    const head = await this.#redis.hgetall(this.#keys.simsHead(await this.#name(profile)));
+    const head = await this.#deps.redis.hgetall(this.#deps.keys.simsHead(await this.#name(profile)));
     return {
       known: Number(head.known ?? 0),
       gone: Number(head.gone ?? 0),
@@ -114,7 +112,7 @@ export class Inventory {
     const known: (KnownSim | undefined)[] = [];
     const name = await this.#name(profile);
     for (let at = 0; at < keys.length; at += lookUpAtOnce) {
-      const texts = await withUsage({ redis: this.#redis, keys: this.#keys }, name, keys.slice(at, at + lookUpAtOnce));
+      const texts = await withUsage(this.#deps, name, keys.slice(at, at + lookUpAtOnce));
       for (const text of texts) known.push(text === null ? undefined : decodeSim(text));
     }
     return known;
@@ -146,10 +144,10 @@ export class Inventory {
 
   /** Yields the ordinal and the IMSI of every SIM, including those that are gone; '' for none. */
   async *imsis(profile: string, keyColumn: KeyColumn): AsyncGenerator<readonly [number, string][]> {
-    const stored = this.#keys.sims(await this.#name(profile));
+    const stored = this.#deps.keys.sims(await this.#name(profile));
     for await (const found of this.find(profile, everySim, { presence: "all", keyColumn })) {
       const keys = found.map(({ key }) => key);
-      const read = (): Promise<unknown> => imsiScript.run(this.#redis, [stored], keys);
+      const read = (): Promise<unknown> => imsiScript.run(this.#deps.redis, [stored], keys);
       const imsis = keyColumn === "imsi" ? keys : ((await read()) as string[]);
       yield found.map(({ ordinal }, nth) => [ordinal, imsis[nth] ?? ""]);
     }
@@ -185,7 +183,9 @@ export class Inventory {
   /** The indexed fields, in alphabetical order, and their values: each has a bitmap. */
   async indexedFields(profile: string) {
     const fields = new Map<string, Set<string>>();
-    for (const item of Object.keys(await this.#redis.hgetall(this.#keys.simsIndex(await this.#name(profile))))) {
+    for (const item of Object.keys(
+      await this.#deps.redis.hgetall(this.#deps.keys.simsIndex(await this.#name(profile))),
+    )) {
       const at = item.search(/[=:]/);
       const value = item.slice(at + 1);
       // An object has no value that could be chosen.
@@ -207,7 +207,7 @@ export class Inventory {
     const { presence = "listed", keyColumn, search, nowMs = systemClock.wallMs() } = options;
     const otherId = keyColumn === "simId" ? "imsi" : "simId";
     const keys = candidates.map(({ key }) => key);
-    const texts = await withUsage({ redis: this.#redis, keys: this.#keys }, await this.#name(profile), keys);
+    const texts = await withUsage(this.#deps, await this.#name(profile), keys);
     return candidates.flatMap(({ key }, i): FoundSim[] => {
       const text = texts[i];
       if (typeof text !== "string") return [];
@@ -263,8 +263,8 @@ export class Inventory {
       const first = chunk * simsPerChunk;
       const ordinals = ordinalsIn(bits, first).filter((ordinal) => isInReach(ordinal, options));
       if (ordinals.length === 0) continue;
-      const order = this.#keys.simsKeyOrder(await this.#name(profile), chunk);
-      const keys = ((await this.#redis.get(order)) ?? "").split("\n");
+      const order = this.#deps.keys.simsKeyOrder(await this.#name(profile), chunk);
+      const keys = ((await this.#deps.redis.get(order)) ?? "").split("\n");
       const found = ordinals
         .map((ordinal) => ({ ordinal, key: keys[ordinal - first] ?? forgottenKey }))
         .filter(
@@ -288,11 +288,11 @@ export class Inventory {
     by: readonly Condition[] = [],
   ): Promise<{ found: Buffer; bitmaps: ReadonlyMap<string, readonly Bitmap[] | undefined> }> {
     const inBytes: ScriptRunner = {
-      evalsha: (...call) => this.#redis.callBuffer("EVALSHA", ...call),
-      eval: (...call) => this.#redis.callBuffer("EVAL", ...call),
+      evalsha: (...call) => this.#deps.redis.callBuffer("EVALSHA", ...call),
+      eval: (...call) => this.#deps.redis.callBuffer("EVAL", ...call),
     };
     const name = await this.#name(profile);
-    const keys = [this.#keys.simsIndex(name), this.#keys.simsBitmaps(name)];
+    const keys = [this.#deps.keys.simsIndex(name), this.#deps.keys.simsBitmaps(name)];
     const fields = Map.groupBy([...parts.flatMap(conditionsIn), ...by], ({ field }) => field);
     const named = [...fields].flatMap(([field, conditions]) => {
       const values = valuesOf(conditions);
