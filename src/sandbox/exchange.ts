@@ -10,11 +10,10 @@ import type { Language } from "#fleet/profile.ts";
 import { namedAccountOperations, shownAccountOperations } from "./account/account-operations.ts";
 import { control, type Controls } from "./control.ts";
 import type { FaultKind } from "./faults.ts";
-import { answer, type Operation, type Result } from "./operation.ts";
+import { answer, type Call, type Operation, type Result } from "./operation.ts";
 import type { ApiGroup, OperationSet } from "./options.ts";
-import type { Throttle } from "./quota.ts";
 import { Refusal } from "./refusals.ts";
-import { headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
+import { headerNamesOf, readRequest, type Received } from "./request.ts";
 import { seededRandom, seededShare } from "./seeded.ts";
 import { namedSimOperations, shownSimOperations } from "./sims/sim-operations.ts";
 
@@ -36,111 +35,93 @@ const strikes: Partial<Record<FaultKind, (response: ServerResponse) => void>> = 
   "empty-500": (response) => response.writeHead(500, ["content-length", "0"]).end(),
 };
 
-export class Exchange {
-  readonly #parts: Controls;
-  readonly #closing: AbortSignal;
-  readonly #names: HeaderNames;
-  readonly #random: () => number;
+/** @param closing aborts when the sandbox closes @returns what responds to one request */
+export function openExchange(parts: Controls, closing: AbortSignal) {
+  const { accounts, faults, options, state, throttle } = parts;
+  const { clock, latencyMs, slowMs } = options;
+  const [minMs, maxMs] = typeof latencyMs === "number" ? [latencyMs, latencyMs] : latencyMs;
+  const names = headerNamesOf(options.brand);
+  const random = seededRandom(options.seed + 1);
+  const around = { accounts, options, state, names };
 
-  /** @param closing aborts when the sandbox closes */
-  constructor(parts: Controls, closing: AbortSignal) {
-    this.#parts = parts;
-    this.#closing = closing;
-    this.#names = headerNamesOf(parts.options.brand);
-    this.#random = seededRandom(parts.options.seed + 1);
-  }
+  const headersOf = ({ limit, remaining, secondsBeforeRefresh }: ReturnType<typeof throttle.accept>): string[] => {
+    const values = [names.limit, limit, names.remaining, remaining, names.secondsBeforeRefresh, secondsBeforeRefresh];
+    return values.map(String);
+  };
 
-  /** Responds to one request. */
-  receive(request: IncomingMessage, response: ServerResponse): void {
+  const send = (response: ServerResponse, result: Result, fault?: FaultKind): void => {
+    state.countAnswer(result.status);
+    const delayMs = minMs + (maxMs - minMs) * random() + (fault === "slow" ? slowMs : 0);
+    if (delayMs <= 0) return deliver(response, result, fault);
+    clock
+      .sleep(delayMs, closing)
+      .then(() => deliver(response, result, fault))
+      .catch(() => response.destroy());
+  };
+
+  const call = (received: Received, response: ServerResponse): void => {
+    const { callerIp, language, method, path } = received;
+    const found = locate(options.operations, path);
+    const group = found?.group;
+    const operation = found?.byMethod.get(method)?.name;
+    state.countCall(operation ?? "none");
+    if (group !== undefined && throttle.isSpent(group, callerIp)) {
+      const headers = headersOf(throttle.refuse(group, callerIp));
+      return send(response, { ...refused(new Refusal("throttled"), language), headers });
+    }
+    const fault = group && faults.draw({ isAuth: group === "Auth", operation });
+    const strike = fault && strikes[fault];
+    if (strike) return strike(response);
+    if (fault === "expire-pairs") accounts.expirePairs();
+    const headers = group === undefined ? [] : headersOf(throttle.accept(group, callerIp));
+    const answered = (result: Result): void =>
+      send(response, { ...result, headers: [...headers, ...(result.headers ?? [])] }, fault);
+    const refuse = (thrown: unknown): void => answered(refused(thrown, language));
+    if (fault === "nested-error") return send(response, { ...nestedError(language), headers });
+    try {
+      const result = perform(received, found, around);
+      if (!(result instanceof Promise)) return answered(result);
+      result.then(answered, refuse).catch(() => response.destroy());
+    } catch (thrown) {
+      refuse(thrown);
+    }
+  };
+
+  return (request: IncomingMessage, response: ServerResponse): void => {
     const isControl = request.url?.startsWith("/_sandbox/") === true;
-    readRequest(request, this.#names, isControl ? maxControlBytes : maxBodyBytes, (received) => {
+    readRequest(request, names, isControl ? maxControlBytes : maxBodyBytes, (received) => {
       try {
-        if (isControl) deliver(response, control(this.#parts, received));
-        else this.#call(received, response);
+        if (isControl) deliver(response, control(parts, received));
+        else call(received, response);
       } catch {
         response.destroy(); // the worker of the demo runs in this process
       }
     });
-  }
+  };
+}
 
-  #call(received: Received, response: ServerResponse): void {
-    const { accounts, faults, options, state, throttle } = this.#parts;
-    const { callerIp, language, method, path } = received;
-    const found = locate(options.operations, path);
-    const name = found?.byMethod.get(method)?.name;
-    state.countCall(name ?? "none");
-    if (found?.group === undefined) return this.#run(received, response, { found });
-    if (throttle.isSpent(found.group, callerIp)) {
-      const headers = this.#quotaHeaders(throttle.refuse(found.group, callerIp));
-      return this.#send(response, { ...refused(new Refusal("throttled"), language), headers });
-    }
-    const fault = faults.draw({ isAuth: found.group === "Auth", operation: name });
-    const strike = fault && strikes[fault];
-    if (strike) return strike(response);
-    if (fault === "expire-pairs") accounts.expirePairs();
-    const headers = this.#quotaHeaders(throttle.accept(found.group, callerIp));
-    if (fault === "nested-error") return this.#send(response, { ...nestedError(language), headers });
-    this.#run(received, response, { found, headers, fault });
+/** Does what a call asks for. @throws Refusal */
+function perform(
+  received: Received,
+  found: Place | undefined,
+  around: Omit<Call, keyof Received | "holder" | "ids">,
+): Result | Promise<Result> {
+  if (found === undefined) throw new Refusal("pathUnknown");
+  const operation = found.byMethod.get(received.method);
+  if (operation === undefined) throw new Refusal("methodUnknown");
+  const { accounts, options, state } = around;
+  const { apiKey, token } = received;
+  const holder = operation.needsPair ? accounts.check(apiKey, token, operation.whenExpired) : undefined;
+  if (holder && !options.coverageTypes.some((coverage) => options.serves.includes(coverage))) {
+    throw new Refusal("coverageMismatch");
   }
-
-  #run(
-    received: Received,
-    response: ServerResponse,
-    {
-      found,
-      headers = [],
-      fault,
-    }: { found: Place | undefined; headers?: readonly string[]; fault?: FaultKind | undefined },
-  ): void {
-    const send = (result: Result): void =>
-      this.#send(response, { ...result, headers: [...headers, ...(result.headers ?? [])] }, fault);
-    const refuse = (thrown: unknown): void => send(refused(thrown, received.language));
-    try {
-      const result = this.#perform(received, found);
-      if (!(result instanceof Promise)) return send(result);
-      result.then(send, refuse).catch(() => response.destroy());
-    } catch (thrown) {
-      refuse(thrown);
-    }
-  }
-
-  /** @throws Refusal */
-  #perform(received: Received, found: Place | undefined): Result | Promise<Result> {
-    if (found === undefined) throw new Refusal("pathUnknown");
-    const operation = found.byMethod.get(received.method);
-    if (operation === undefined) throw new Refusal("methodUnknown");
-    const { accounts, options, state } = this.#parts;
-    const { apiKey, token } = received;
-    const holder = operation.needsPair ? accounts.check(apiKey, token, operation.whenExpired) : undefined;
-    if (holder && !options.coverageTypes.some((coverage) => options.serves.includes(coverage))) {
-      throw new Refusal("coverageMismatch");
-    }
-    const { ids } = found;
-    const result = operation.handle({ ...received, accounts, options, state, holder, names: this.#names, ids });
-    const share = options.takesOffline[operation.name] ?? 0;
-    const place = share === 0 ? undefined : state.placeOf(ids[0] ?? "");
-    const isTaken = place !== undefined && seededShare(options.seed ^ 0x0ff, place) < share;
-    if (isTaken) state.sims.edit(place, { sessionStatus: { online: false } });
-    return result ?? { status: 204, text: "" };
-  }
-
-  #quotaHeaders(reading: ReturnType<Throttle["accept"]>): string[] {
-    const names = ["limit", "remaining", "secondsBeforeRefresh"] as const;
-    return names.flatMap((name) => [this.#names[name], String(reading[name])]);
-  }
-
-  #send(response: ServerResponse, result: Result, fault?: FaultKind): void {
-    const { options, state } = this.#parts;
-    const { clock, latencyMs, slowMs } = options;
-    state.countAnswer(result.status);
-    const [minMs, maxMs] = typeof latencyMs === "number" ? [latencyMs, latencyMs] : latencyMs;
-    const delayMs = minMs + (maxMs - minMs) * this.#random() + (fault === "slow" ? slowMs : 0);
-    if (delayMs <= 0) return deliver(response, result, fault);
-    clock
-      .sleep(delayMs, this.#closing)
-      .then(() => deliver(response, result, fault))
-      .catch(() => response.destroy());
-  }
+  const { ids } = found;
+  const result = operation.handle({ ...received, ...around, holder, ids });
+  const share = options.takesOffline[operation.name] ?? 0;
+  const place = share === 0 ? undefined : state.placeOf(ids[0] ?? "");
+  const isTaken = place !== undefined && seededShare(options.seed ^ 0x0ff, place) < share;
+  if (isTaken) state.sims.edit(place, { sessionStatus: { online: false } });
+  return result ?? { status: 204, text: "" };
 }
 
 /** The response to a rejected call, in the caller's language. */

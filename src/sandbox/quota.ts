@@ -30,167 +30,148 @@ interface Limit {
 
 const maxWindows = 10_000;
 
-class Quota {
-  readonly windows: QuotaWindow[] = [];
-  readonly owner: Pick<QuotaWindow, "group" | "caller">;
-  readonly #options: SandboxOptions;
-  /** With `anchored: start`, where the windows start. */
-  readonly #originMs: number;
-  /** In the order of time, the first from the start on. */
-  readonly #limits: readonly Limit[];
+/** One quota. @param of `limits` in the order of time, the first from the start on; `originMs`, where windows start */
+function openQuota(
+  owner: Pick<QuotaWindow, "group" | "caller">,
+  { anchored, periodSeconds, rounding }: SandboxOptions,
+  of: { readonly originMs: number; readonly limits: readonly Limit[] },
+) {
+  const windows: QuotaWindow[] = [];
+  const periodMs = periodSeconds * 1_000;
+  const round = { up: Math.ceil, down: Math.floor, nearest: Math.round }[rounding];
   /** The interval is infinite without a competitor. */
-  #competitor = { intervalMs: Infinity, nextAtMs: Infinity };
-
-  constructor(owner: Quota["owner"], options: SandboxOptions, originMs: number, limits: readonly Limit[]) {
-    this.owner = owner;
-    this.#options = options;
-    this.#originMs = originMs;
-    this.#limits = limits;
-  }
-
-  isSpent(nowMs: number): boolean {
-    this.advance(nowMs);
-    return this.#left(nowMs) <= 0;
-  }
-
-  /** Records a call: an accepted one spends the quota. @returns the values of the three rate-limit headers */
-  count(fate: "accepted" | "throttled", nowMs: number) {
-    this.advance(nowMs);
-    const window = this.#open(nowMs);
-    window[fate] += 1;
-    window.limit = this.#limitAt(nowMs);
-    const { periodSeconds, rounding } = this.#options;
-    const round = { up: Math.ceil, down: Math.floor, nearest: Math.round }[rounding];
-    return {
-      limit: window.limit,
-      remaining: Math.max(0, this.#left(nowMs)),
-      secondsBeforeRefresh: round((window.startedAtMs + periodSeconds * 1_000 - nowMs) / 1_000),
-    };
-  }
-
-  /** From `nowMs` on, another caller spends `callsPerSecond`; 0 ends it. */
-  compete(nowMs: number, callsPerSecond: number): void {
-    this.advance(nowMs);
-    const intervalMs = 1_000 / callsPerSecond;
-    this.#competitor = { intervalMs, nextAtMs: nowMs + intervalMs };
-  }
-
-  /** Makes the calls of the competitor that were due until now. */
-  advance(nowMs: number): void {
-    const { intervalMs } = this.#competitor;
-    for (let atMs = this.#competitor.nextAtMs; atMs <= nowMs; atMs += intervalMs) {
-      if (this.#left(atMs) > 0) this.#open(atMs).competitor += 1;
-      this.#competitor.nextAtMs = atMs + intervalMs;
-    }
-  }
-
-  #limitAt(atMs: number): number {
-    return this.#limits.findLast((one) => one.fromMs <= atMs)?.limit ?? 0;
-  }
-
-  #left(atMs: number): number {
-    const window = this.#current(atMs);
-    return this.#limitAt(atMs) - (window ? window.accepted + window.competitor : 0);
-  }
+  let competitor = { intervalMs: Infinity, nextAtMs: Infinity };
 
   /** The window that contains `atMs`, if a call has opened it. */
-  #current(atMs: number): QuotaWindow | undefined {
-    const window = this.windows.at(-1);
-    return window && atMs < window.startedAtMs + this.#options.periodSeconds * 1_000 ? window : undefined;
-  }
+  const currentAt = (atMs: number): QuotaWindow | undefined => {
+    const window = windows.at(-1);
+    return window && atMs < window.startedAtMs + periodMs ? window : undefined;
+  };
 
-  #open(atMs: number): QuotaWindow {
-    const current = this.#current(atMs);
+  const leftAt = (atMs: number): number => {
+    const window = currentAt(atMs);
+    return limitAt(of.limits, atMs) - (window ? window.accepted + window.competitor : 0);
+  };
+
+  const openAt = (atMs: number): QuotaWindow => {
+    const current = currentAt(atMs);
     if (current) return current;
-    const { anchored, periodSeconds } = this.#options;
-    const originMs = this.#originMs;
-    const periodMs = periodSeconds * 1_000;
     const startedAtMs =
-      anchored === "first-call" ? atMs : originMs + Math.floor((atMs - originMs) / periodMs) * periodMs;
-    const window = { ...this.owner, startedAtMs, limit: this.#limitAt(atMs), accepted: 0, competitor: 0, throttled: 0 };
-    this.windows.push(window);
-    if (this.windows.length > maxWindows) this.windows.shift();
+      anchored === "first-call" ? atMs : of.originMs + Math.floor((atMs - of.originMs) / periodMs) * periodMs;
+    const window = { ...owner, startedAtMs, limit: limitAt(of.limits, atMs), accepted: 0, competitor: 0, throttled: 0 };
+    windows.push(window);
+    if (windows.length > maxWindows) windows.shift();
     return window;
-  }
+  };
+
+  /** Makes the calls of the competitor that were due until now. */
+  const advance = (nowMs: number): void => {
+    const { intervalMs } = competitor;
+    for (let atMs = competitor.nextAtMs; atMs <= nowMs; atMs += intervalMs) {
+      if (leftAt(atMs) > 0) openAt(atMs).competitor += 1;
+      competitor.nextAtMs = atMs + intervalMs;
+    }
+  };
+
+  return {
+    owner,
+    windows,
+    advance,
+
+    isSpent(nowMs: number): boolean {
+      advance(nowMs);
+      return leftAt(nowMs) <= 0;
+    },
+
+    /** Records a call: an accepted one spends the quota. @returns the values of the three rate-limit headers */
+    count(fate: "accepted" | "throttled", nowMs: number) {
+      advance(nowMs);
+      const window = openAt(nowMs);
+      window[fate] += 1;
+      window.limit = limitAt(of.limits, nowMs);
+      return {
+        limit: window.limit,
+        remaining: Math.max(0, leftAt(nowMs)),
+        secondsBeforeRefresh: round((window.startedAtMs + periodMs - nowMs) / 1_000),
+      };
+    },
+
+    /** From `nowMs` on, another caller spends `callsPerSecond`; 0 ends it. */
+    compete(nowMs: number, callsPerSecond: number): void {
+      advance(nowMs);
+      const intervalMs = 1_000 / callsPerSecond;
+      competitor = { intervalMs, nextAtMs: nowMs + intervalMs };
+    },
+  };
 }
 
+function limitAt(limits: readonly Limit[], atMs: number): number {
+  return limits.findLast((one) => one.fromMs <= atMs)?.limit ?? 0;
+}
+
+export type Throttle = ReturnType<typeof openThrottle>;
+
 /** All quotas. Tests and the control paths change limits and competitors here at run time. */
-export class Throttle {
-  readonly #options: SandboxOptions;
+export function openThrottle(options: SandboxOptions) {
+  const nowMs = (): number => options.clock.monotonicMs();
   /** By group and, if there is one, caller. */
-  readonly #quotas = new Map<string, Quota>();
-  #originMs = 0;
+  const quotas = new Map<string, ReturnType<typeof openQuota>>();
+  let originMs = 0;
   /** By group, in the order of time. */
-  readonly #limits = new Map<ApiGroup, Limit[]>();
-  #competitor: SandboxOptions["competitor"] = {};
+  const limits = new Map<ApiGroup, Limit[]>();
+  let { competitor } = options;
 
-  constructor(options: SandboxOptions) {
-    this.#options = options;
-    this.reset();
-  }
-
-  isSpent(group: ApiGroup, callerIp: string): boolean {
-    return this.#quota(group, callerIp).isSpent(this.#nowMs());
-  }
-
-  /** Spends one call of the group. */
-  accept(group: ApiGroup, callerIp: string) {
-    return this.#quota(group, callerIp).count("accepted", this.#nowMs());
-  }
-
-  /** Records a call that is rejected because the quota is exhausted. */
-  refuse(group: ApiGroup, callerIp: string) {
-    return this.#quota(group, callerIp).count("throttled", this.#nowMs());
-  }
-
-  changeLimit({ group, limit, afterMs }: LimitChange): void {
-    const limits = this.#limits.get(group);
-    limits?.push({ fromMs: this.#nowMs() + afterMs, limit });
-    limits?.sort((one, other) => one.fromMs - other.fromMs);
-  }
-
-  /** Another caller spends `callsPerSecond` of the group's quota from now on; 0 ends it. */
-  compete(group: ApiGroup, callsPerSecond: number): void {
-    this.#competitor = { ...this.#competitor, [group]: callsPerSecond };
-    for (const quota of this.#quotasOf(group)) quota.compete(this.#nowMs(), callsPerSecond);
-  }
-
-  /** The last 10,000 windows of the group with any activity, oldest first. */
-  windows(group: ApiGroup): readonly QuotaWindow[] {
-    return this.#quotasOf(group).flatMap((quota) => {
-      quota.advance(this.#nowMs());
-      return quota.windows;
-    });
-  }
-
-  /** Restores the initial state: limits and competitors of the options, and windows that start now. */
-  reset(): void {
-    const { limits, limitChanges, competitor, windowOffsetMs } = this.#options;
-    this.#originMs = this.#nowMs() - windowOffsetMs;
-    this.#competitor = competitor;
-    this.#quotas.clear();
-    for (const group of apiGroups) this.#limits.set(group, [{ fromMs: -Infinity, limit: limits[group] ?? 0 }]);
-    for (const change of limitChanges) this.changeLimit(change);
-    // The quotas of the account exist before the first call, so that their competitors spend from the start.
-    for (const group of apiGroups) if (group !== "Auth") this.#quota(group, "");
-  }
-
-  #quota(group: ApiGroup, callerIp: string): Quota {
+  const quotaOf = (group: ApiGroup, callerIp: string) => {
     const caller = group === "Auth" ? callerIp : undefined;
     const key = `${group} ${caller}`;
-    const known = this.#quotas.get(key);
+    const known = quotas.get(key);
     if (known) return known;
-    const quota = new Quota({ group, caller }, this.#options, this.#originMs, this.#limits.get(group) ?? []);
-    quota.compete(this.#nowMs(), this.#competitor[group] ?? 0);
-    this.#quotas.set(key, quota);
+    const quota = openQuota({ group, caller }, options, { originMs, limits: limits.get(group) ?? [] });
+    quota.compete(nowMs(), competitor[group] ?? 0);
+    quotas.set(key, quota);
     return quota;
-  }
+  };
+  const quotasOf = (group: ApiGroup) => [...quotas.values()].filter(({ owner }) => owner.group === group);
 
-  #quotasOf(group: ApiGroup): Quota[] {
-    return [...this.#quotas.values()].filter(({ owner }) => owner.group === group);
-  }
+  const throttle = {
+    isSpent: (group: ApiGroup, callerIp: string): boolean => quotaOf(group, callerIp).isSpent(nowMs()),
 
-  #nowMs(): number {
-    return this.#options.clock.monotonicMs();
-  }
+    /** Spends one call of the group. */
+    accept: (group: ApiGroup, callerIp: string) => quotaOf(group, callerIp).count("accepted", nowMs()),
+
+    /** Records a call that is rejected because the quota is exhausted. */
+    refuse: (group: ApiGroup, callerIp: string) => quotaOf(group, callerIp).count("throttled", nowMs()),
+
+    changeLimit({ group, limit, afterMs }: LimitChange): void {
+      const ofGroup = limits.get(group);
+      ofGroup?.push({ fromMs: nowMs() + afterMs, limit });
+      ofGroup?.sort((one, other) => one.fromMs - other.fromMs);
+    },
+
+    /** Another caller spends `callsPerSecond` of the group's quota from now on; 0 ends it. */
+    compete(group: ApiGroup, callsPerSecond: number): void {
+      competitor = { ...competitor, [group]: callsPerSecond };
+      for (const quota of quotasOf(group)) quota.compete(nowMs(), callsPerSecond);
+    },
+
+    /** The last 10,000 windows of the group with any activity, oldest first. */
+    windows: (group: ApiGroup): readonly QuotaWindow[] =>
+      quotasOf(group).flatMap(({ advance, windows }) => {
+        advance(nowMs());
+        return windows;
+      }),
+
+    /** Restores the initial state: limits and competitors of the options, and windows that start now. */
+    reset(): void {
+      originMs = nowMs() - options.windowOffsetMs;
+      competitor = options.competitor;
+      quotas.clear();
+      for (const group of apiGroups) limits.set(group, [{ fromMs: -Infinity, limit: options.limits[group] ?? 0 }]);
+      for (const change of options.limitChanges) throttle.changeLimit(change);
+      // The quotas of the account exist before the first call, so that their competitors spend from the start.
+      for (const group of apiGroups) if (group !== "Auth") quotaOf(group, "");
+    },
+  };
+  throttle.reset();
+  return throttle;
 }

@@ -9,12 +9,12 @@ import type { AddressInfo } from "node:net";
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { openAccounts } from "./account/accounts.ts";
 import type { Controls } from "./control.ts";
-import { Exchange } from "./exchange.ts";
+import { openExchange } from "./exchange.ts";
 import { Faults } from "./faults.ts";
-import { Fleet } from "./sims/fleet.ts";
+import { openFleet } from "./sims/fleet.ts";
 import { resolveOptions, type SandboxOptions } from "./options.ts";
 import { SandboxState } from "./state.ts";
-import { Throttle } from "./quota.ts";
+import { openThrottle } from "./quota.ts";
 
 export interface Sandbox extends Controls {
   /** Base address without a path, `http://127.0.0.1:8787`. */
@@ -38,14 +38,11 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
     options,
     accounts: await openAccounts(options),
     state,
-    fleet: new Fleet(state),
-    throttle: new Throttle(options),
+    fleet: openFleet(state),
+    throttle: openThrottle(options),
     faults: new Faults(options),
   };
-  const exchange = new Exchange(controls, closing.signal);
-  const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (request, response) =>
-    exchange.receive(request, response),
-  );
+  const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, openExchange(controls, closing.signal));
   try {
     await once(server.listen(options.port, options.host), "listening");
   } catch (cause) {

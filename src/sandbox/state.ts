@@ -3,7 +3,7 @@
  * stored outside the sandbox. A test reads this after a run to verify what arrived.
  */
 import type { SandboxOptions } from "./options.ts";
-import { CredentialSets, Groups } from "./account/credentials.ts";
+import { type CredentialSets, type Groups, credentialSets, groups } from "./account/credentials.ts";
 import type { SimRecord } from "./sims/sim-records.ts";
 import { type Effects, Sims } from "./sims/sims.ts";
 import { type UsageExports, usageExports } from "./sims/usage.ts";
@@ -28,8 +28,8 @@ export class SandboxState {
   constructor(options: SandboxOptions) {
     this.#options = options;
     this.sims = new Sims(options);
-    this.credentials = new CredentialSets(options);
-    this.groups = new Groups(options);
+    this.credentials = credentialSets(options);
+    this.groups = groups(options);
     this.exports = usageExports(options, this.sims);
   }
 

@@ -88,7 +88,9 @@ function keyOperations(
   const ownerOf = (call: Call): string | undefined => {
     checkOperator(call);
     const userName = userOf(call);
-    call.accounts.checkKeyAccess(holderOf(call), userName);
+    const { userName: caller } = holderOf(call);
+    if (caller !== undefined && caller !== userName) throw new Refusal("keysForbidden");
+    if (userName !== undefined && userName !== call.options.userName) throw new Refusal("userUnknown");
     return userName;
   };
   return operationsOf("Operator", {

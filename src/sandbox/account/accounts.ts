@@ -28,8 +28,6 @@ interface IssuedPair {
   readonly tokens: { readonly text: string; expiresAtMs: number }[];
 }
 
-type Principal = Omit<Holder, "apiKey">;
-
 /** Lifetime of a pair (interface, section 8). */
 const ttlSeconds = z.int().min(180).max(172_800).default(86_400);
 /** Algorithm and ID of the key that signs the tokens. */
@@ -37,147 +35,137 @@ const alg = "ES256";
 const keyId = "sandbox-1";
 
 /** The forms of credentials: exactly one must be complete, and no other partly given. */
-const forms = {
-  root: ["email", "password"],
-  user: ["operatorId", "userName", "password"],
-  authKey: ["authKeyId", "authKey"],
-} as const;
+const forms = [
+  ["email", "password"],
+  ["operatorId", "userName", "password"],
+  ["authKeyId", "authKey"],
+];
 
-export class Accounts {
-  readonly jwks: JSONWebKeySet;
-  readonly authKeys: AuthKeys;
-  readonly #options: SandboxOptions;
-  readonly #privateKey: CryptoKey;
-  readonly #pairs = new Map<string, IssuedPair>();
+export type Accounts = Awaited<ReturnType<typeof openAccounts>>;
 
-  constructor(options: SandboxOptions, { privateKey, jwks }: { privateKey: CryptoKey; jwks: JSONWebKeySet }) {
-    this.jwks = jwks;
-    this.#privateKey = privateKey;
-    this.authKeys = new AuthKeys(options);
-    this.#options = options;
-  }
+/** Tokens are signed with a key that is generated here; its public part is published as JWKS. */
+export async function openAccounts(options: SandboxOptions) {
+  const { clock, operatorId, coverageTypes } = options;
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  const jwks: JSONWebKeySet = { keys: [{ ...(await exportJWK(publicKey)), kid: keyId, alg, use: "sig" }] };
+  const authKeys = openAuthKeys(options);
+  const pairs = new Map<string, IssuedPair>();
 
-  /** Pairs that are neither expired nor revoked. */
-  get livePairs(): number {
-    const nowMs = this.#options.clock.monotonicMs();
-    return [...this.#pairs.values()].filter(({ tokens }) => tokens.some((token) => token.expiresAtMs > nowMs)).length;
-  }
-
-  /** Handles the body of `POST /v1/auth`. @throws Refusal */
-  async authenticate(body: Body) {
-    const principal = this.#principalOf(body);
-    const ttlMs = ttlMsOf(body);
-    if (principal === undefined) throw new Refusal("authFailed");
-    const { userName, authKeyId } = principal;
-    if (authKeyId === undefined) this.#checkCode(body["mfaOTPCode"]);
-    else this.authKeys.noteUse(authKeyId);
-    const apiKey = `api-${randomBytes(24).toString("hex")}`;
-    const token = await this.#issue({ apiKey, ...principal }, ttlMs);
-    return { operatorId: this.#options.operatorId, userName, apiKey, token };
-  }
-
-  /** Issues another token for the API key of a valid pair. @throws Refusal */
-  renew(holder: Holder, body: Body): Promise<string> {
-    return this.#issue(holder, ttlMsOf(body));
-  }
-
-  /** Checks that a pair is valid. @throws Refusal */
-  check(apiKey: string | undefined, text: string | undefined, whenExpired: RefusalName = "pairExpired"): Holder {
-    if (!apiKey || !text) throw new Refusal("pairMissing");
-    const pair = this.#pairs.get(apiKey);
-    const token = pair?.tokens.find((known) => known.text === text);
-    if (pair === undefined || token === undefined) throw new Refusal("pairInvalid");
-    if (token.expiresAtMs <= this.#options.clock.monotonicMs()) throw new Refusal(whenExpired);
-    return pair.holder;
-  }
-
-  /**
-   * Checks that the holder of a pair may manage the AuthKeys of a sub-user or, without a name, of the Root user.
-   * @throws Refusal
-   */
-  checkKeyAccess(holder: Holder, userName: string | undefined): void {
-    if (holder.userName !== undefined && holder.userName !== userName) throw new Refusal("keysForbidden");
-    if (userName !== undefined && userName !== this.#options.userName) throw new Refusal("userUnknown");
-  }
-
-  /** Revokes an AuthKey: authentication with it fails from now on. @throws Refusal if the principal has no such key */
-  revoke(userName: string | undefined, authKeyId: string): void {
-    this.authKeys.revoke(userName, authKeyId);
-    if (!this.#options.revokeKillsPairs) return;
-    for (const [apiKey, { holder }] of this.#pairs) if (holder.authKeyId === authKeyId) this.#pairs.delete(apiKey);
-  }
-
-  /** Invalidates every pair. */
-  expirePairs(): void {
-    for (const { tokens } of this.#pairs.values()) for (const token of tokens) token.expiresAtMs = -Infinity;
-  }
-
-  /** Restores the initial state: the AuthKeys of the options, and no valid pair. */
-  reset(): void {
-    this.authKeys.reset();
-    this.expirePairs();
-  }
-
-  async #issue(holder: Holder, ttlMs: number): Promise<string> {
-    const { clock, operatorId, coverageTypes } = this.#options;
+  const issue = async (holder: Holder, ttlMs: number): Promise<string> => {
     const issuedAtMs = clock.wallMs();
     const expiresAtMs = clock.monotonicMs() + ttlMs;
-    const text = await new SignJWT({ operator: { operatorId, coverageTypes } })
-      .setProtectedHeader({ alg, kid: keyId, typ: "JWT" })
-      .setJti(randomUUID())
-      .setIssuedAt(Math.floor(issuedAtMs / secondMs))
-      .setExpirationTime(Math.floor((issuedAtMs + ttlMs) / secondMs))
-      .sign(this.#privateKey);
-    const pair = this.#pairs.get(holder.apiKey) ?? { holder, tokens: [] };
+    const text = await tokenOf({ operatorId, coverageTypes }, { issuedAtMs, ttlMs, privateKey });
+    const pair = pairs.get(holder.apiKey) ?? { holder, tokens: [] };
     pair.tokens.push({ text, expiresAtMs });
-    this.#pairs.set(holder.apiKey, pair);
+    pairs.set(holder.apiKey, pair);
     return text;
-  }
+  };
 
-  /** The caller, or undefined if the credentials are wrong. @throws Refusal if they have no known form */
-  #principalOf(body: Body): Principal | undefined {
-    const isComplete = (fields: readonly string[]): boolean => fields.every((field) => typeof body[field] === "string");
-    const [form, ...others] = Object.values(forms).filter(isComplete);
-    const isPartOfAnother = (field: string): boolean =>
-      body[field] !== undefined && !form?.some((own) => own === field);
-    if (form === undefined || others.length > 0 || Object.values(forms).flat().some(isPartOfAnother)) {
-      throw new Refusal("authVariant");
-    }
-    const { operatorId, rootEmail: email, rootPassword, userName, userPassword } = this.#options;
-    const principals: (Principal & { readonly sent: Body })[] = [
-      { sent: { email, password: rootPassword }, userName: undefined, authKeyId: undefined },
-      { sent: { operatorId, userName, password: userPassword }, userName, authKeyId: undefined },
-      ...this.authKeys.all.map(({ authKeyId, authKey, userName: owner }) => {
-        return { sent: { authKeyId, authKey }, userName: owner, authKeyId };
-      }),
-    ];
-    const isRight = (sent: Body): boolean => Object.entries(sent).every(([field, value]) => body[field] === value);
-    const found = principals.find(({ sent }) => isRight(sent));
-    return found && { userName: found.userName, authKeyId: found.authKeyId };
-  }
+  const expirePairs = (): void => {
+    for (const { tokens } of pairs.values()) for (const token of tokens) token.expiresAtMs = -Infinity;
+  };
 
-  /** With MFA, a password needs a one-time code: of now, or of one step before or after; it may be used more than once. */
-  #checkCode(code: unknown): void {
-    const { clock, mfaSecret } = this.#options;
-    if (mfaSecret === undefined) return;
-    if (code === undefined) throw new Refusal("mfaRequired");
-    const key = readBase32(mfaSecret) ?? new Uint8Array();
-    const instants = [-30, 0, 30].map((seconds) => clock.wallMs() + seconds * secondMs);
-    if (!instants.some((wallMs) => code === oneTimeCode(key, { wallMs }))) throw new Refusal("mfaFailed");
+  return {
+    jwks,
+    authKeys,
+
+    /** Pairs that are neither expired nor revoked. */
+    get livePairs(): number {
+      const nowMs = clock.monotonicMs();
+      return [...pairs.values()].filter(({ tokens }) => tokens.some((token) => token.expiresAtMs > nowMs)).length;
+    },
+
+    /** Handles the body of `POST /v1/auth`. @throws Refusal */
+    async authenticate(body: Body) {
+      checkForm(body);
+      const principal = principalOf(body, options, authKeys.all);
+      const ttlMs = ttlMsOf(body);
+      if (principal === undefined) throw new Refusal("authFailed");
+      const { userName, authKeyId } = principal;
+      if (authKeyId === undefined) checkCode(body["mfaOTPCode"], options);
+      else authKeys.noteUse(authKeyId);
+      const apiKey = `api-${randomBytes(24).toString("hex")}`;
+      const token = await issue({ apiKey, userName, authKeyId }, ttlMs);
+      return { operatorId, userName, apiKey, token };
+    },
+
+    /** Issues another token for the API key of a valid pair. @throws Refusal */
+    renew: (holder: Holder, body: Body): Promise<string> => issue(holder, ttlMsOf(body)),
+
+    /** Checks that a pair is valid. @throws Refusal */
+    check(apiKey: string | undefined, text: string | undefined, whenExpired: RefusalName = "pairExpired"): Holder {
+      if (!apiKey || !text) throw new Refusal("pairMissing");
+      const pair = pairs.get(apiKey);
+      const token = pair?.tokens.find((known) => known.text === text);
+      if (pair === undefined || token === undefined) throw new Refusal("pairInvalid");
+      if (token.expiresAtMs <= clock.monotonicMs()) throw new Refusal(whenExpired);
+      return pair.holder;
+    },
+
+    /** Revokes an AuthKey: authentication with it fails from now on. @throws Refusal if the principal has no such key */
+    revoke(userName: string | undefined, authKeyId: string): void {
+      authKeys.revoke(userName, authKeyId);
+      if (!options.revokeKillsPairs) return;
+      for (const [apiKey, { holder }] of pairs) if (holder.authKeyId === authKeyId) pairs.delete(apiKey);
+    },
+
+    /** Invalidates every pair. */
+    expirePairs,
+
+    /** Restores the initial state: the AuthKeys of the options, and no valid pair. */
+    reset(): void {
+      authKeys.reset();
+      expirePairs();
+    },
+  };
+}
+
+function tokenOf(operator: object, of: { issuedAtMs: number; ttlMs: number; privateKey: CryptoKey }): Promise<string> {
+  const { issuedAtMs, ttlMs, privateKey } = of;
+  return new SignJWT({ operator })
+    .setProtectedHeader({ alg, kid: keyId, typ: "JWT" })
+    .setJti(randomUUID())
+    .setIssuedAt(Math.floor(issuedAtMs / secondMs))
+    .setExpirationTime(Math.floor((issuedAtMs + ttlMs) / secondMs))
+    .sign(privateKey);
+}
+
+/** The caller, or undefined if the credentials are wrong. */
+function principalOf(body: Body, options: SandboxOptions, authKeys: readonly AuthKey[]) {
+  const { operatorId, rootEmail: email, rootPassword, userName, userPassword } = options;
+  const principals = [
+    { sent: { email, password: rootPassword }, userName: undefined, authKeyId: undefined },
+    { sent: { operatorId, userName, password: userPassword }, userName, authKeyId: undefined },
+    ...authKeys.map(({ authKeyId, authKey, userName: owner }) => {
+      return { sent: { authKeyId, authKey }, userName: owner, authKeyId };
+    }),
+  ];
+  return principals.find(({ sent }) => Object.entries(sent).every(([field, value]) => body[field] === value));
+}
+
+/** @throws Refusal if the credentials have no known form, or parts of two */
+function checkForm(body: Body): void {
+  const complete = forms.filter((fields) => fields.every((field) => typeof body[field] === "string"));
+  const [form, another] = complete;
+  const isPartOfAnother = (field: string): boolean => body[field] !== undefined && form?.includes(field) === false;
+  if (form === undefined || another !== undefined || forms.flat().some(isPartOfAnother)) {
+    throw new Refusal("authVariant");
   }
+}
+
+/** With MFA, a password needs a one-time code: of now, or of one step before or after; it may be used more than once. */
+function checkCode(code: unknown, { clock, mfaSecret }: SandboxOptions): void {
+  if (mfaSecret === undefined) return;
+  if (code === undefined) throw new Refusal("mfaRequired");
+  const key = readBase32(mfaSecret) ?? new Uint8Array();
+  const instants = [-30, 0, 30].map((seconds) => clock.wallMs() + seconds * secondMs);
+  if (!instants.some((wallMs) => code === oneTimeCode(key, { wallMs }))) throw new Refusal("mfaFailed");
 }
 
 function ttlMsOf({ tokenTimeoutSeconds }: Body): number {
   const { data: seconds } = ttlSeconds.safeParse(tokenTimeoutSeconds);
   if (seconds === undefined) throw new Refusal("ttlOutOfBounds");
   return seconds * secondMs;
-}
-
-/** Tokens are signed with a key that is generated here; its public part is published as JWKS. */
-export async function openAccounts(options: SandboxOptions): Promise<Accounts> {
-  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
-  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: keyId, alg, use: "sig" }] };
-  return new Accounts(options, { privateKey, jwks });
 }
 
 /** An AuthKey; times are epoch seconds. */
@@ -198,63 +186,54 @@ const maxKeys = 2;
  * The AuthKeys of the Root user and of the sub-user: at most two each; the secret is returned once. A principal is
  * identified by the sub-user's name; the Root user has none.
  */
-class AuthKeys {
-  readonly #options: SandboxOptions;
-  readonly #keys = new Map<string, AuthKey>();
+function openAuthKeys({ clock, ...options }: SandboxOptions) {
+  const keys = new Map<string, AuthKey>();
+  const nowSeconds = (): number => Math.floor(clock.wallMs() / secondMs);
+  const put = (authKeyId: string, authKey: string, userName: string | undefined): void => {
+    const createDateTime = nowSeconds();
+    keys.set(authKeyId, { authKeyId, authKey, userName, createDateTime, lastUsedDateTime: undefined });
+  };
+  const ofUser = (userName: string | undefined) => [...keys.values()].filter((key) => key.userName === userName);
+  const authKeys = {
+    get all(): AuthKey[] {
+      return [...keys.values()];
+    },
 
-  constructor(options: SandboxOptions) {
-    this.#options = options;
-    this.reset();
-  }
+    /** The keys of a principal as lists show them, oldest first. */
+    list: (userName: string | undefined) =>
+      ofUser(userName).map(({ authKeyId, createDateTime, lastUsedDateTime }) => {
+        return { authKeyId, createDateTime, lastUsedDateTime };
+      }),
 
-  get all(): AuthKey[] {
-    return [...this.#keys.values()];
-  }
+    /** @throws Refusal if the principal already has two */
+    create(userName: string | undefined) {
+      if (ofUser(userName).length >= maxKeys) throw new Refusal("authKeyLimit");
+      const authKeyId = `keyId-${randomBytes(16).toString("hex")}`;
+      const authKey = `secret-${randomBytes(32).toString("hex")}`;
+      put(authKeyId, authKey, userName);
+      return { authKeyId, authKey };
+    },
 
-  /** The keys of a principal as lists show them, oldest first. */
-  list(userName: string | undefined) {
-    return this.all
-      .filter((key) => key.userName === userName)
-      .map(({ authKeyId, createDateTime, lastUsedDateTime }) => ({ authKeyId, createDateTime, lastUsedDateTime }));
-  }
+    /** @throws Refusal if the principal has no such key */
+    revoke(userName: string | undefined, authKeyId: string): void {
+      if (!ofUser(userName).some((key) => key.authKeyId === authKeyId)) throw new Refusal("authKeyUnknown");
+      keys.delete(authKeyId);
+    },
 
-  /** @throws Refusal if the principal already has two */
-  create(userName: string | undefined) {
-    if (this.list(userName).length >= maxKeys) throw new Refusal("authKeyLimit");
-    const authKeyId = `keyId-${randomBytes(16).toString("hex")}`;
-    const authKey = `secret-${randomBytes(32).toString("hex")}`;
-    this.#put({ authKeyId, authKey, userName });
-    return { authKeyId, authKey };
-  }
+    /** Records an authentication with the key. */
+    noteUse(authKeyId: string): void {
+      const key = keys.get(authKeyId);
+      if (key) keys.set(authKeyId, { ...key, lastUsedDateTime: nowSeconds() });
+    },
 
-  /** @throws Refusal if the principal has no such key */
-  revoke(userName: string | undefined, authKeyId: string): void {
-    const isTheirs = this.list(userName).some((key) => key.authKeyId === authKeyId);
-    if (!isTheirs) throw new Refusal("authKeyUnknown");
-    this.#keys.delete(authKeyId);
-  }
-
-  /** Records an authentication with the key. */
-  noteUse(authKeyId: string): void {
-    const key = this.#keys.get(authKeyId);
-    if (key) this.#keys.set(authKeyId, { ...key, lastUsedDateTime: this.#nowSeconds() });
-  }
-
-  /** Restores the initial state: the keys of the options, never used. */
-  reset(): void {
-    const { authKeyId, authKey, userAuthKeyId, userAuthKey, userName } = this.#options;
-    this.#keys.clear();
-    this.#put({ authKeyId, authKey, userName: undefined });
-    if (userAuthKeyId !== undefined && userAuthKey !== undefined) {
-      this.#put({ authKeyId: userAuthKeyId, authKey: userAuthKey, userName });
-    }
-  }
-
-  #put(key: Pick<AuthKey, "authKeyId" | "authKey" | "userName">): void {
-    this.#keys.set(key.authKeyId, { ...key, createDateTime: this.#nowSeconds(), lastUsedDateTime: undefined });
-  }
-
-  #nowSeconds(): number {
-    return Math.floor(this.#options.clock.wallMs() / secondMs);
-  }
+    /** Restores the initial state: the keys of the options, never used. */
+    reset(): void {
+      const { authKeyId, authKey, userAuthKeyId, userAuthKey, userName } = options;
+      keys.clear();
+      put(authKeyId, authKey, undefined);
+      if (userAuthKeyId !== undefined && userAuthKey !== undefined) put(userAuthKeyId, userAuthKey, userName);
+    },
+  };
+  authKeys.reset();
+  return authKeys;
 }

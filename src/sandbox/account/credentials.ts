@@ -52,87 +52,76 @@ const request = z.object({
 
 const idPattern = /^[A-Za-z0-9._-]{1,100}$/;
 
-export class CredentialSets {
-  readonly #options: Pick<SandboxOptions, "clock" | "operations">;
-  readonly #records = new Map<string, CredentialRecord>();
-  readonly #secrets = new Map<string, Body>();
+export type CredentialSets = ReturnType<typeof credentialSets>;
 
-  constructor(options: Pick<SandboxOptions, "clock" | "operations">) {
-    this.#options = options;
-  }
+export function credentialSets({ clock, operations }: Pick<SandboxOptions, "clock" | "operations">) {
+  const records = new Map<string, CredentialRecord>();
+  const secrets = new Map<string, Body>();
+  const nowSeconds = (): number => Math.floor(clock.wallMs() / secondMs);
 
-  get count(): number {
-    return this.#records.size;
-  }
-
-  /** In the order of their creation. */
-  get all(): readonly CredentialRecord[] {
-    return [...this.#records.values()];
-  }
-
-  /** The secret values last accepted for this id: for tests, never for a response. */
-  secretOf(credentialsId: string): Body | undefined {
-    return this.#secrets.get(credentialsId);
-  }
-
-  /** @throws Refusal */
-  create(credentialsId: string, body: Body): CredentialRecord {
-    const content = this.#contentOf(body);
-    if (!idPattern.test(credentialsId)) throw new Refusal("credentialInvalid");
-    if (this.#records.has(credentialsId)) throw new Refusal("credentialDuplicate");
-    if (this.#records.size >= maxSets) throw new Refusal("credentialLimit");
-    return this.#put(
-      { credentialsId, ...content, createDateTime: this.#nowSeconds(), lastUsedDateTime: undefined },
-      body,
-    );
-  }
-
-  /** Replaces description, type and secret values. @throws Refusal */
-  update(credentialsId: string, body: Body): CredentialRecord {
-    return this.#put({ ...this.#existing(credentialsId), ...this.#contentOf(body) }, body);
-  }
-
-  /** @throws Refusal */
-  delete(credentialsId: string): void {
-    this.#existing(credentialsId);
-    this.#records.delete(credentialsId);
-  }
-
-  /** Records that the platform used the set for an outgoing connection. @throws RangeError if there is no such set */
-  noteUse(credentialsId: string): void {
-    const record = this.#records.get(credentialsId);
-    if (record === undefined) throw new RangeError(`there is no Credential Set ${credentialsId}`);
-    this.#records.set(credentialsId, { ...record, lastUsedDateTime: this.#nowSeconds() });
-  }
-
-  #contentOf(body: Body): Pick<CredentialRecord, "description" | "type" | "credentials"> {
+  const contentOf = (body: Body): Pick<CredentialRecord, "description" | "type" | "credentials"> => {
     const { data } = request.safeParse(body);
     if (data === undefined) throw new Refusal("credentialInvalid");
     const { description, type, credentials } = data;
     // The interface shows the type psk alone, so only the wider set of operations checks the others.
-    const isChecked = type === "psk" || this.#options.operations === "all";
+    const isChecked = type === "psk" || operations === "all";
     const fields = isChecked && Object.hasOwn(fieldsByType, type) ? (fieldsByType[type] ?? []) : [];
     const isComplete = fields.every((field) => typeof credentials[field] === "string");
     if (!isComplete) throw new Refusal("credentialInvalid");
     return { description, type, credentials: {} };
-  }
+  };
 
-  #put(changed: Omit<CredentialRecord, "updateDateTime">, { credentials }: Body): CredentialRecord {
-    const record = { ...changed, updateDateTime: this.#nowSeconds() };
-    this.#records.set(record.credentialsId, record);
-    this.#secrets.set(record.credentialsId, credentials as Body);
+  const put = (changed: Omit<CredentialRecord, "updateDateTime">, { credentials }: Body): CredentialRecord => {
+    const record = { ...changed, updateDateTime: nowSeconds() };
+    records.set(record.credentialsId, record);
+    secrets.set(record.credentialsId, credentials as Body);
     return record;
-  }
+  };
 
-  #existing(credentialsId: string): CredentialRecord {
-    const record = this.#records.get(credentialsId);
+  const existing = (credentialsId: string): CredentialRecord => {
+    const record = records.get(credentialsId);
     if (record === undefined) throw new Refusal("credentialUnknown");
     return record;
-  }
+  };
 
-  #nowSeconds(): number {
-    return Math.floor(this.#options.clock.wallMs() / secondMs);
-  }
+  return {
+    get count(): number {
+      return records.size;
+    },
+
+    /** In the order of their creation. */
+    get all(): readonly CredentialRecord[] {
+      return [...records.values()];
+    },
+
+    /** The secret values last accepted for this id: for tests, never for a response. */
+    secretOf: (credentialsId: string): Body | undefined => secrets.get(credentialsId),
+
+    /** @throws Refusal */
+    create(credentialsId: string, body: Body): CredentialRecord {
+      const content = contentOf(body);
+      if (!idPattern.test(credentialsId)) throw new Refusal("credentialInvalid");
+      if (records.has(credentialsId)) throw new Refusal("credentialDuplicate");
+      if (records.size >= maxSets) throw new Refusal("credentialLimit");
+      return put({ credentialsId, ...content, createDateTime: nowSeconds(), lastUsedDateTime: undefined }, body);
+    },
+
+    /** Replaces description, type and secret values. @throws Refusal */
+    update: (credentialsId: string, body: Body): CredentialRecord =>
+      put({ ...existing(credentialsId), ...contentOf(body) }, body),
+
+    /** @throws Refusal */
+    delete(credentialsId: string): void {
+      records.delete(existing(credentialsId).credentialsId);
+    },
+
+    /** Records that the platform used the set for an outgoing connection. @throws RangeError if there is no such set */
+    noteUse(credentialsId: string): void {
+      const record = records.get(credentialsId);
+      if (record === undefined) throw new RangeError(`there is no Credential Set ${credentialsId}`);
+      records.set(credentialsId, { ...record, lastUsedDateTime: nowSeconds() });
+    },
+  };
 }
 
 type Configuration = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -149,55 +138,46 @@ export interface GroupRecord {
 
 const namespacePattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 
-export class Groups {
-  readonly #options: SandboxOptions;
-  readonly #groups = new Map<string, GroupRecord>();
+export type Groups = ReturnType<typeof groups>;
 
-  constructor(options: SandboxOptions) {
-    this.#options = options;
-    const ofSims = seededGroupIds.map((groupId): GroupSeed => ({ groupId, name: groupId.replace(/^[^-]*-/, "") }));
-    for (const { groupId, name, configuration } of [...ofSims, ...options.groups]) {
-      this.#groups.set(groupId, {
-        groupId,
-        operatorId: options.operatorId,
-        configuration: configuration ?? {},
-        tags: { name: name ?? this.#groups.get(groupId)?.tags.name ?? groupId },
-        createdTime: firstCreatedMs,
-        lastModifiedTime: firstCreatedMs,
-      });
-    }
+export function groups({ clock, operatorId, groups: given }: SandboxOptions) {
+  const records = new Map<string, GroupRecord>();
+  const ofSims = seededGroupIds.map((groupId): GroupSeed => ({ groupId, name: groupId.replace(/^[^-]*-/, "") }));
+  for (const { groupId, name, configuration = {} } of [...ofSims, ...given]) {
+    const tags = { name: name ?? records.get(groupId)?.tags.name ?? groupId };
+    const times = { createdTime: firstCreatedMs, lastModifiedTime: firstCreatedMs };
+    records.set(groupId, { groupId, operatorId, configuration, tags, ...times });
   }
-
-  get count(): number {
-    return this.#groups.size;
-  }
-
-  /** In list order: those of the seed, then those of the options. */
-  get all(): readonly GroupRecord[] {
-    return [...this.#groups.values()];
-  }
-
   /** @throws Refusal if there is no such group */
-  record(groupId: string): GroupRecord {
-    const record = this.#groups.get(groupId);
-    if (record === undefined) throw new Refusal("groupUnknown");
-    return record;
-  }
+  const record = (groupId: string): GroupRecord => {
+    const found = records.get(groupId);
+    if (found === undefined) throw new Refusal("groupUnknown");
+    return found;
+  };
+  return {
+    get count(): number {
+      return records.size;
+    },
 
-  /** Sets keys of a namespace; its other keys are unchanged. `entries` is the unmodified body. @throws Refusal */
-  configure(groupId: string, namespace: string, entries: unknown): GroupRecord {
-    const record = this.record(groupId);
-    const isWellFormed = namespacePattern.test(namespace) && Array.isArray(entries) && entries.every(isEntry);
-    if (!isWellFormed) throw new Refusal("configurationInvalid");
-    const set = Object.fromEntries(entries.map(({ key, value }) => [key, value]));
-    const configuration = {
-      ...record.configuration,
-      [namespace]: { ...record.configuration[namespace], ...set },
-    };
-    const changed = { ...record, configuration, lastModifiedTime: this.#options.clock.wallMs() };
-    this.#groups.set(groupId, changed);
-    return changed;
-  }
+    /** In list order: those of the seed, then those of the options. */
+    get all(): readonly GroupRecord[] {
+      return [...records.values()];
+    },
+
+    record,
+
+    /** Sets keys of a namespace; its other keys are unchanged. `entries` is the unmodified body. @throws Refusal */
+    configure(groupId: string, namespace: string, entries: unknown): GroupRecord {
+      const before = record(groupId);
+      const isWellFormed = namespacePattern.test(namespace) && Array.isArray(entries) && entries.every(isEntry);
+      if (!isWellFormed) throw new Refusal("configurationInvalid");
+      const set = Object.fromEntries(entries.map(({ key, value }) => [key, value]));
+      const configuration = { ...before.configuration, [namespace]: { ...before.configuration[namespace], ...set } };
+      const changed = { ...before, configuration, lastModifiedTime: clock.wallMs() };
+      records.set(groupId, changed);
+      return changed;
+    },
+  };
 }
 
 function isEntry(entry: unknown): entry is { key: string; value: unknown } {

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { isSimId, isSpeedClass } from "#fleet/sim/sim.ts";
 import type { SandboxState } from "../state.ts";
 import type { Edits } from "./sim-records.ts";
+import type { Sims } from "./sims.ts";
 
 const id = z.string().min(1).max(100);
 const ids = z.array(id).min(1).readonly().optional();
@@ -47,60 +48,46 @@ const fleetChange = z
     "send `add`, `addIds`, `remove`, `restore`, `edit` or several of them",
   );
 
-export class Fleet {
-  readonly #state: SandboxState;
+export type Fleet = ReturnType<typeof openFleet>;
 
-  constructor(state: SandboxState) {
-    this.#state = state;
-  }
-
-  /** Appends generated SIMs to the list. @returns their SIM ids */
-  add(count: number): string[] {
-    return this.change({ add: count });
-  }
-
-  /** Removes SIMs from the list; calls on them respond that there is no such SIM. */
-  remove(simIds: readonly string[]): void {
-    this.change({ remove: simIds });
-  }
-
-  edit(simId: string, fields: Edits): void {
-    this.change({ edit: [{ id: simId, set: fields }] });
-  }
-
+export function openFleet(state: SandboxState) {
   /**
    * Applies all parts of a change, or none; a removed SIM is restored at its previous position, unchanged.
    * @param wanted in the form of `fleetChange` @returns the SIM ids that were added
    * @throws ZodError; RangeError with all problems
    */
-  change(wanted: unknown): string[] {
+  const change = (wanted: unknown): string[] => {
     const { add = 0, addIds = [], restore = [], remove = [], edit = [] } = fleetChange.parse(wanted);
-    const { sims } = this.#state;
+    const { sims } = state;
     const from = sims.places;
     const added = new Set(addIds);
     const named = [...restore, ...remove, ...edit.map((one) => one.id)];
-    const unknown = named.filter((one) => !added.has(one) && this.#state.placeOf(one) === undefined);
-    const problems = [...this.#problemsOfAdding(add, addIds), ...unknown.map((one) => `there is no SIM ${one}`)];
+    const unknown = named.filter((one) => !added.has(one) && state.placeOf(one) === undefined);
+    const problems = [...problemsOfAdding(sims, add, addIds), ...unknown.map((one) => `there is no SIM ${one}`)];
     if (problems.length > 0) throw new RangeError(problems.join("; "));
     sims.append(add);
     for (const simId of addIds) sims.appendGiven(simId);
-    const placeOf = (simId: string): number => this.#state.placeOf(simId) ?? Number.NaN; // all are known by now
+    const placeOf = (simId: string): number => state.placeOf(simId) ?? Number.NaN; // all are known by now
     for (const one of restore) sims.removed.delete(placeOf(one));
     for (const one of remove) sims.removed.add(placeOf(one));
     for (const one of edit) sims.edit(placeOf(one.id), one.set);
     return Array.from({ length: sims.places - from }, (_, i) => sims.simIdAt(from + i));
-  }
+  };
+  return {
+    change,
+    /** Appends generated SIMs to the list. @returns their SIM ids */
+    add: (count: number): string[] => change({ add: count }),
+    /** Removes SIMs from the list; calls on them respond that there is no such SIM. */
+    remove: (simIds: readonly string[]): void => void change({ remove: simIds }),
+    edit: (simId: string, fields: Edits): void => void change({ edit: [{ id: simId, set: fields }] }),
+  };
+}
 
-  #problemsOfAdding(add: number, addIds: readonly string[]): string[] {
-    const { sims } = this.#state;
-    const problems: string[] = [];
-    for (const simId of addIds) {
-      const place = sims.placeByRule(simId);
-      const known = place !== undefined && place < sims.places;
-      if (known && sims.isListedAt(place)) problems.push(`${simId} is listed already`);
-      else if (known) problems.push(`${simId} was removed; restore it`);
-      else if (place !== undefined && place < sims.places + add) problems.push(`${simId} is among those of \`add\``);
-    }
-    return problems;
-  }
+function problemsOfAdding(sims: Sims, add: number, addIds: readonly string[]): string[] {
+  return addIds.flatMap((simId) => {
+    const place = sims.placeByRule(simId);
+    if (place === undefined || place >= sims.places + add) return [];
+    if (place >= sims.places) return [`${simId} is among those of \`add\``];
+    return sims.isListedAt(place) ? [`${simId} is listed already`] : [`${simId} was removed; restore it`];
+  });
 }
