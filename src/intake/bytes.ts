@@ -7,6 +7,7 @@ import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { IntakeError, SimfleetError, messageOf } from "#core/errors.ts";
+import { yieldToEventLoop } from "#core/time.ts";
 import { FileRefusedError, type InputFile, openFile } from "#core/files/open-file.ts";
 
 /** Identifies the content of a file. */
@@ -30,115 +31,120 @@ const signatures: readonly { readonly begins: readonly number[]; readonly messag
   { begins: [0xfe, 0xff], message: "This file is UTF-16, not UTF-8: save as UTF-8 CSV." },
 ];
 
-export class InputBytes {
-  readonly #input: InputFile | Readable;
-  #source: Readable | undefined;
-  #isClosed = false;
-  readonly #name: string | undefined;
-  readonly #maxBytes: number;
-  readonly #hash = createHash("sha256");
-  #sha256: string | undefined;
-  #bytes = 0;
-  #line = 1;
-  #endedInCarriageReturn = false;
+/** Pieces after which other work of the process gets its turn: about 20 ms of parsing. */
+const piecesPerTurn = 16;
 
-  /** @param source a path, a file, or a stream of bytes */
-  constructor(source: string | InputFile | Readable, maxBytes: number) {
-    this.#input = typeof source === "string" ? { path: source } : source;
-    this.#name = this.#input instanceof Readable ? undefined : this.#input.path;
-    this.#maxBytes = maxBytes;
-  }
+/**
+ * Opens the bytes of a file.
+ * @param source a path, a file, or a stream of bytes
+ * @param signal ends the reading when it aborts
+ */
+export function inputBytes(source: string | InputFile | Readable, maxBytes: number, signal: AbortSignal | undefined) {
+  const input = typeof source === "string" ? { path: source } : source;
+  const hash = createHash("sha256");
+  let stream: Readable | undefined;
+  let isClosed = false;
+  let bytes = 0;
+  let sha256: string | undefined;
 
-  /**
-   * Yields the text's bytes without a byte order mark, in chunks of at most about 16 KiB that end between characters.
-   */
-  async *pieces(): AsyncGenerator<Buffer> {
-    let rest: Buffer = Buffer.alloc(0);
-    let atStart = true;
-    for await (const read of this.#read()) {
-      const joined = rest.length === 0 ? read : Buffer.concat([rest, read]);
-      if (atStart && joined.length < 4) {
-        rest = joined;
-        continue;
-      }
-      if (atStart) refuseSignature(joined);
-      const end = endOfCharacters(joined);
-      const text = joined.subarray(atStart ? lengthOfMark(joined) : 0, end);
-      rest = joined.subarray(end);
-      atStart = false;
-      this.#check(text);
-      yield text;
-    }
-    if (atStart) refuseSignature(rest);
-    const last = rest.subarray(atStart ? lengthOfMark(rest) : 0);
-    this.#check(last);
-    if (last.length > 0) yield last;
-  }
-
-  /** Count and digest of the bytes as received; complete once `pieces` has ended. */
-  fingerprint(): Fingerprint {
-    this.#sha256 ??= this.#hash.digest("hex");
-    return { bytes: this.#bytes, sha256: this.#sha256 };
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.#source?.destroy();
-  }
-
-  async #open(): Promise<Readable> {
-    if (this.#input instanceof Readable) return this.#input;
-    const { path, rules = { links: "follow" }, read } = this.#input;
-    if (read !== undefined) return Readable.from(read(), { objectMode: false });
-    const handle = await openFile(path, rules);
-    return handle.createReadStream({ highWaterMark: pieceBytes });
-  }
-
-  async *#read(): AsyncGenerator<Buffer> {
+  async function* read(): AsyncGenerator<Buffer> {
     try {
-      this.#source = await this.#open();
-      if (this.#isClosed) this.#source.destroy();
-      for await (const chunk of this.#source) {
-        const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk as string | Uint8Array);
-        for (let at = 0; at < bytes.length; at += pieceBytes) {
-          const piece = bytes.subarray(at, at + pieceBytes);
-          this.#bytes += piece.length;
-          if (this.#bytes > this.#maxBytes) {
-            throw new IntakeError(`The file is larger than ${this.#maxBytes} bytes. Split it.`);
-          }
-          this.#hash.update(piece);
+      stream = await openStream(input);
+      if (isClosed) stream.destroy();
+      for await (const chunk of stream) {
+        const received = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk as string | Uint8Array);
+        for (let at = 0; at < received.length; at += pieceBytes) {
+          const piece = received.subarray(at, at + pieceBytes);
+          bytes += piece.length;
+          if (bytes > maxBytes) throw new IntakeError(`The file is larger than ${maxBytes} bytes. Split it.`);
+          hash.update(piece);
           yield piece;
         }
       }
     } catch (thrown) {
-      throw thrown instanceof SimfleetError ? thrown : unreadable(thrown, this.#name);
+      const path = input instanceof Readable ? undefined : input.path;
+      throw thrown instanceof SimfleetError ? thrown : unreadable(thrown, path);
     }
   }
 
-  #check(text: Buffer): void {
+  return {
+    pieces: () => textPieces(read(), signal),
+
+    /** Count and digest of the bytes as received; complete once `pieces` has ended. */
+    fingerprint(): Fingerprint {
+      sha256 ??= hash.digest("hex");
+      return { bytes, sha256 };
+    },
+
+    close(): void {
+      isClosed = true;
+      stream?.destroy();
+    },
+  };
+}
+
+/**
+ * Yields the text's bytes without a byte order mark, in chunks of at most about 16 KiB that end between characters.
+ * @throws IntakeError for what is no text in UTF-8; the signal's reason
+ */
+async function* textPieces(pieces: AsyncGenerator<Buffer>, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+  const check = textCheck();
+  let rest: Buffer = Buffer.alloc(0);
+  let atStart = true;
+  const take = (joined: Buffer, end: number): Buffer => {
+    if (atStart) refuseSignature(joined);
+    const text = joined.subarray(atStart ? lengthOfMark(joined) : 0, end);
+    rest = joined.subarray(end);
+    atStart = false;
+    check(text);
+    signal?.throwIfAborted();
+    return text;
+  };
+  let count = 0;
+  for await (const piece of pieces) {
+    const joined = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    if (atStart && joined.length < 4) {
+      rest = joined;
+      continue;
+    }
+    yield take(joined, endOfCharacters(joined));
+    count += 1;
+    if (count % piecesPerTurn === 0) await yieldToEventLoop();
+  }
+  const last = take(rest, rest.length);
+  if (last.length > 0) yield last;
+}
+
+async function openStream(input: InputFile | Readable): Promise<Readable> {
+  if (input instanceof Readable) return input;
+  const { path, rules = { links: "follow" }, read } = input;
+  if (read !== undefined) return Readable.from(read(), { objectMode: false });
+  const handle = await openFile(path, rules);
+  return handle.createReadStream({ highWaterMark: pieceBytes });
+}
+
+/** @returns a check of the pieces of a text, one after the other, which throws an IntakeError with the line */
+function textCheck() {
+  let line = 1;
+  let endedInCarriageReturn = false;
+  /** Counts LF, CRLF and lone CR as one break each, even if CR and LF are in different chunks. */
+  const countBreaks = (text: Buffer): void => {
+    for (let i = 0; i < text.length; i += 1) {
+      const byte = text[i];
+      if (byte === 13 || (byte === 10 && !endedInCarriageReturn)) line += 1;
+      endedInCarriageReturn = byte === 13;
+    }
+  };
+  return (text: Buffer): void => {
     const nul = text.indexOf(0);
-    const isValid = nul === -1 && isUtf8(text);
-    this.#line += this.#countBreaks(isValid ? text : text.subarray(0, nul === -1 ? lengthOfValidPart(text) : nul));
-    if (isValid) return;
+    if (nul === -1 && isUtf8(text)) return countBreaks(text);
+    countBreaks(text.subarray(0, nul === -1 ? lengthOfValidPart(text) : nul));
     const what =
       nul === -1
         ? "is not valid UTF-8. Open the file in its program and save as UTF-8 CSV."
         : "contains a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.";
-    throw new IntakeError(`Line ${this.#line} ${what}`, { line: this.#line });
-  }
-
-  /** Counts LF, CRLF and lone CR as one break each, even if CR and LF are in different chunks. */
-  #countBreaks(text: Buffer): number {
-    let breaks = 0;
-    let wasCarriageReturn = this.#endedInCarriageReturn;
-    for (let i = 0; i < text.length; i += 1) {
-      const byte = text[i];
-      if (byte === 13 || (byte === 10 && !wasCarriageReturn)) breaks += 1;
-      wasCarriageReturn = byte === 13;
-    }
-    this.#endedInCarriageReturn = wasCarriageReturn;
-    return breaks;
-  }
+    throw new IntakeError(`Line ${line} ${what}`, { line });
+  };
 }
 
 function refuseSignature(start: Buffer): void {

@@ -44,7 +44,10 @@ export function matchColumns(header: readonly string[], request: RowRequest): Co
   const { operation, set } = request;
   const { keyColumn } = operation;
   const given = readSet(request);
-  if (request.fromResults !== true && resultColumns.every((column) => header.some((name) => isColumn(name, column)))) {
+  if (
+    request.fromResults !== true &&
+    resultColumns.every((column) => header.some((name) => normalized(name) === normalized(column)))
+  ) {
     throw new IntakeError(
       `This is a results file: it has the columns ${resultColumns.join(", ")}, and its values may be old. To send unsuccessful rows again, use simfleet runs retry RUN. To use it as input all the same, add --from-results on the command line, fromResults=true in the API.`,
     );
@@ -86,10 +89,7 @@ export function readSet({ operation, set }: RowRequest): ReadonlyMap<string, str
       });
     }
     const read = readInput(field, text.trim());
-    if ("problem" in read) {
-      const message = cannotBe(field, text.trim());
-      throw new IntakeError(message, { column: name });
-    }
+    if ("problem" in read) throw new IntakeError(cannotBe(field, text.trim()), { column: name });
     values.set(name, read.value);
   }
   return values;
@@ -131,21 +131,14 @@ function cellCount(wanted: number, got: number): RowProblem {
 function keyProblem({ header, keyAt, keyColumn }: Columns, key: string): RowProblem | undefined {
   if (keyColumn === "simId" ? isSimId(key) : isImsi(key)) return undefined;
   const column = (header[keyAt] ?? "").trim();
-  const noun = keyColumn === "simId" ? "SIM ID" : "IMSI";
   if (key === "") return { code: "key-empty", column, message: `The cell ${column} is empty.` };
+  const noun = keyColumn === "simId" ? "a SIM ID" : "an IMSI";
   if (/^[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i.test(key)) {
-    return {
-      code: "key-spreadsheet",
-      column,
-      message: `${shorten(key)} is a spreadsheet's rounding of ${noun === "IMSI" ? "an" : "a"} ${noun}; the digits are lost. Format the column as text and export again`,
-    };
+    const message = `${shorten(key)} is a spreadsheet's rounding of ${noun}; the digits are lost. Format the column as text and export again`;
+    return { code: "key-spreadsheet", column, message };
   }
   const rule = keyColumn === "simId" ? "letters, digits, - and _ only, at most 64 of them." : "5 to 15 digits.";
-  return {
-    code: "key-invalid",
-    column,
-    message: `${shown(key)} cannot be ${noun === "IMSI" ? "an" : "a"} ${noun}: ${rule}`,
-  };
+  return { code: "key-invalid", column, message: `${shown(key)} cannot be ${noun}: ${rule}` };
 }
 
 function inputProblem(field: InputField, column: string, text: string): RowProblem {
@@ -153,12 +146,10 @@ function inputProblem(field: InputField, column: string, text: string): RowProbl
   return { code: "value-invalid", column, message: cannotBe(field, text) };
 }
 
-const invalidFor = " is not valid for ";
-
 /** The message of an invalid value; a secret is never quoted. */
 function cannotBe(field: InputField, text: string): string {
   const value = field.isSecret ? "The value" : shown(text);
-  return `${value}${invalidFor}${field.name}: ${ruleOf(field)}.`;
+  return `${value} is not valid for ${field.name}: ${ruleOf(field)}.`;
 }
 
 /** The places of columns whose cells are secret. */
@@ -187,10 +178,6 @@ function find(header: readonly string[], column: string): number | undefined {
   return places[0];
 }
 
-function isColumn(name: string, column: string): boolean {
-  return normalized(name) === normalized(column);
-}
-
 function normalized(name: string): string {
   return name.replaceAll(/[\s_-]+/g, "").toLowerCase();
 }
@@ -205,52 +192,44 @@ function missingKey(header: readonly string[], { keyColumn: column, inputs }: Si
     );
   }
   const hint = header.some((name) => /^'?[0-9]{5,}$/.test(name.trim())) ? " The first line must name the columns." : "";
-  const lacks = `The header has no column ${column}.`;
   const required = inputs.filter(({ isRequired, inventoryField }) => isRequired && inventoryField === undefined);
   const names = [column, ...required.map(({ name }) => name)];
   const needs = `Needed: ${names.length === 1 ? column : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`}.`;
-  return new IntakeError(`${lacks} ${found(header)}${hint} ${needs}`, {
-    column,
-    withoutContent: `${lacks} ${counted(header)} ${needs}`,
-  });
+  return missing(header, column, { hint, needs });
 }
 
 function missingInput(header: readonly string[], { name }: InputField): IntakeError {
-  const lacks = `The header has no column ${name}.`;
   const [option, parameter] = name === "speedClass" ? ["--speed-class", name] : [`--set ${name}=VALUE`, `set.${name}`];
   const needs = `Add the column, or give one value for all rows: ${option} on the command line, ${parameter} in the API.`;
-  return new IntakeError(`${lacks} ${found(header)} ${needs}`, {
-    column: name,
-    withoutContent: `${lacks} ${counted(header)} ${needs}`,
-  });
+  return missing(header, name, { hint: "", needs });
 }
 
-/** Describes the header without quoting it: the first line of a file may contain anything. */
-function counted(header: readonly string[]): string {
-  return `It has ${header.length} ${header.length === 1 ? "column" : "columns"}.`;
+/** The header is quoted for its owner only: the first line of a file may contain anything. */
+function missing(header: readonly string[], column: string, { hint, needs }: { hint: string; needs: string }) {
+  const lacks = `The header has no column ${column}.`;
+  const names = header.slice(0, 20).map((name) => (name.trim() === "" ? '""' : shorten(name.trim())));
+  const found = `Columns found: ${names.join(", ")}${header.length > 20 ? ", …" : ""}.`;
+  const counted = `It has ${header.length} ${header.length === 1 ? "column" : "columns"}.`;
+  const withoutQuotes = `${lacks} ${counted} ${needs}`;
+  return new IntakeError(`${lacks} ${found}${hint} ${needs}`, { column, withoutContent: withoutQuotes });
 }
+
+/** The words that follow a cell's text in the messages that quote it; every code has an entry, so that none is forgotten. */
+const afterContent: Readonly<Record<RowProblem["code"], string | undefined>> = {
+  "key-spreadsheet": " is a spreadsheet's rounding",
+  "key-invalid": " cannot be ",
+  "value-invalid": " is not valid for ",
+  "cell-count": undefined,
+  "key-empty": undefined,
+  "value-missing": undefined,
+  conflict: undefined,
+  "not-allowed": undefined,
+};
 
 /** A row's problem without the content of its cells. */
 export function withoutContent({ code, column, message }: RowProblem): string {
-  switch (code) {
-    case "key-spreadsheet":
-      return `The cell ${column} is a spreadsheet's rounding; the digits are lost. Format the column as text and export again`;
-    case "key-invalid":
-      return `The cell ${column} cannot be the ID of a SIM: a SIM ID has letters, digits, - and _ only, an IMSI 5 to 15 digits.`;
-    case "value-invalid":
-      return `The cell ${column}${message.slice(message.lastIndexOf(invalidFor))}`;
-    case "cell-count":
-    case "key-empty":
-    case "value-missing":
-    case "conflict":
-    case "not-allowed":
-      return message;
-  }
-}
-
-function found(header: readonly string[]): string {
-  const names = header.slice(0, 20).map((name) => (name.trim() === "" ? '""' : shorten(name.trim())));
-  return `Columns found: ${names.join(", ")}${header.length > 20 ? ", …" : ""}.`;
+  const words = afterContent[code];
+  return words === undefined ? message : `The cell ${column}${message.slice(message.lastIndexOf(words))}`;
 }
 
 /** A cell's text for a message: control characters escaped, long text truncated. */

@@ -6,9 +6,8 @@
 import type { Readable } from "node:stream";
 import { type CsvError, type Parser, parse } from "csv-parse";
 import { IntakeError, messageOf } from "#core/errors.ts";
-import { yieldToEventLoop } from "#core/time.ts";
 import type { InputFile } from "#core/files/open-file.ts";
-import { InputBytes } from "./bytes.ts";
+import { inputBytes } from "./bytes.ts";
 
 /** Limits on a file; a file is rejected as soon as it exceeds one. */
 export interface CsvCaps {
@@ -33,9 +32,6 @@ export interface CsvRow {
   readonly cells: readonly string[];
 }
 
-/** Pieces after which other work of the process gets its turn: about 20 ms of parsing. */
-const piecesPerTurn = 16;
-
 /**
  * Opens a file and reads its header.
  * @param source a path, a file, or a stream of bytes
@@ -48,9 +44,9 @@ export async function openCsv(
   signal?: AbortSignal,
 ) {
   const limits = { ...defaultCaps, ...caps };
-  const bytes = new InputBytes(source, limits.bytes);
+  const bytes = inputBytes(source, limits.bytes, signal);
   try {
-    const pieces = inTurns(bytes.pieces(), signal);
+    const pieces = bytes.pieces();
     const begun = await readStart(pieces, limits.recordBytes);
     // Excel's first line that names the delimiter.
     const [line, named] = /^sep=([,;\t])(?:\r?\n|\r)/i.exec(begun.start.toString("latin1", 0, 8)) ?? [""];
@@ -98,16 +94,6 @@ async function readStart(
   }
 }
 
-async function* inTurns(pieces: AsyncGenerator<Buffer>, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
-  let count = 0;
-  for await (const piece of pieces) {
-    signal?.throwIfAborted();
-    yield piece;
-    count += 1;
-    if (count % piecesPerTurn === 0) await yieldToEventLoop();
-  }
-}
-
 /** A cell as Excel writes the formula of a text: `="8942…"` */
 const formula = /(^|[,;\t\r\n])="([^",;\t\r\n]+)"(?=[,;\t\r\n]|$)/g;
 
@@ -135,7 +121,7 @@ function textsOf(piece: Buffer): Buffer {
 async function* rowsOf(
   first: readonly CsvRow[],
   records: AsyncGenerator<CsvRow[]>,
-  bytes: InputBytes,
+  bytes: ReturnType<typeof inputBytes>,
 ): AsyncGenerator<readonly CsvRow[]> {
   try {
     if (first.length > 0) yield first;
@@ -147,10 +133,13 @@ async function* rowsOf(
 
 async function* parseRecords(
   pieces: AsyncGenerator<Buffer>,
-  { delimiter, line }: { readonly delimiter: Delimiter; readonly line: number },
+  { delimiter, line: firstLine }: { readonly delimiter: Delimiter; readonly line: number },
   caps: CsvCaps,
 ): AsyncGenerator<CsvRow[]> {
-  const collector = new Collector(caps, line);
+  let batch: CsvRow[] = [];
+  /** Line on which the next record starts. */
+  let nextLine = firstLine;
+  let [rows, fedBytes, recordEnd, parserLine] = [-1, 0, 0, 0];
   const parser = parse({
     delimiter,
     record_delimiter: ["\r\n", "\n", "\r"],
@@ -159,70 +148,41 @@ async function* parseRecords(
       // Each record sets the expected length anew: the parser makes an error for each of another length, which takes ten
       // times as long as the record. A reader of the rows checks the length.
       (parser.info as { records: number }).records = 0;
-      return collector.take(cells, at);
+      const line = nextLine;
+      if (at.bytes - recordEnd > caps.recordBytes) throw recordTooLong(line, caps.recordBytes);
+      recordEnd = at.bytes;
+      // The parser counts a CRLF inside quotes twice, so its count is only trusted if it advanced by one.
+      nextLine += at.lines - parserLine === 1 ? 1 : 1 + breaksIn(cells);
+      parserLine = at.lines;
+      rows += 1;
+      if (rows > caps.rows) {
+        throw new IntakeError(`The file has more than ${caps.rows} rows, blank ones included. Split it.`, { line });
+      }
+      if (!isBlank(cells)) batch.push({ line, cells });
+      return null;
     },
   });
   parser.on("error", () => {});
+  const taken = (): CsvRow[] => {
+    const full = batch;
+    batch = [];
+    return full;
+  };
   try {
     for await (const piece of pieces) {
       await write(parser, piece);
-      collector.fed(piece.length);
-      if (collector.batch.length > 0) yield collector.emptied();
+      fedBytes += piece.length;
+      // A record that does not end must not be buffered forever.
+      if (fedBytes - recordEnd > caps.recordBytes + 2) throw recordTooLong(nextLine, caps.recordBytes);
+      if (batch.length > 0) yield taken();
     }
     await end(parser);
-    if (collector.batch.length > 0) yield collector.emptied();
+    if (batch.length > 0) yield taken();
   } catch (thrown) {
-    throw grammarError(thrown, collector.nextLine);
+    throw grammarError(thrown, nextLine);
   } finally {
     parser.destroy();
     await pieces.return(undefined);
-  }
-}
-
-/** Collects parser output, counts lines and enforces the limits. */
-class Collector {
-  readonly #caps: CsvCaps;
-  batch: CsvRow[] = [];
-  /** Line on which the next record starts. */
-  nextLine: number;
-  #rows = -1;
-  #fedBytes = 0;
-  #recordEnd = 0;
-  #parserLine = 0;
-
-  constructor(caps: CsvCaps, firstLine: number) {
-    this.#caps = caps;
-    this.nextLine = firstLine;
-  }
-
-  /** The parser counts a CRLF inside quotes twice, so its count is only trusted if it advanced by one. */
-  take(cells: string[], at: { readonly bytes: number; readonly lines: number }): null {
-    const line = this.nextLine;
-    if (at.bytes - this.#recordEnd > this.#caps.recordBytes) throw recordTooLong(line, this.#caps.recordBytes);
-    this.#recordEnd = at.bytes;
-    this.nextLine += at.lines - this.#parserLine === 1 ? 1 : 1 + breaksIn(cells);
-    this.#parserLine = at.lines;
-    this.#rows += 1;
-    if (this.#rows > this.#caps.rows) {
-      throw new IntakeError(`The file has more than ${this.#caps.rows} rows, blank ones included. Split it.`, { line });
-    }
-    if (isBlank(cells)) return null;
-    this.batch.push({ line, cells });
-    return null;
-  }
-
-  /** A record that does not end must not be buffered forever. */
-  fed(bytes: number): void {
-    this.#fedBytes += bytes;
-    if (this.#fedBytes - this.#recordEnd > this.#caps.recordBytes + 2) {
-      throw recordTooLong(this.nextLine, this.#caps.recordBytes);
-    }
-  }
-
-  emptied(): CsvRow[] {
-    const { batch } = this;
-    this.batch = [];
-    return batch;
   }
 }
 
@@ -273,29 +233,18 @@ function grammarError(thrown: unknown, line: number): unknown {
 
 // The delimiters that spreadsheets write, depending on their locale.
 
-type Delimiter = "," | ";" | "\t";
+const delimiters = [",", ";", "\t"] as const;
+type Delimiter = (typeof delimiters)[number];
 
 /**
- * Detects the delimiter from the header line: the one that occurs most often outside quotes; the comma if none occurs.
+ * Detects the delimiter from the header line: the one that occurs most often outside quotes; the first if none occurs.
  * @returns `isWhole` is false if the header line does not end within `start`
  */
 function findDelimiter(start: Buffer): { delimiter: Delimiter; isWhole: boolean } {
-  const counts = { ",": 0, ";": 0, "\t": 0 };
-  let isQuoted = false;
-  let isEmpty = true;
-  let isWhole = false;
-  for (const byte of start) {
-    const character = String.fromCharCode(byte);
-    if (!isQuoted && (character === "\n" || character === "\r")) {
-      if (isEmpty) continue;
-      isWhole = true;
-      break;
-    }
-    isEmpty = false;
-    if (character === '"') isQuoted = !isQuoted;
-    else if (!isQuoted && (character === "," || character === ";" || character === "\t")) counts[character] += 1;
-  }
-  const max = Math.max(counts[","], counts[";"], counts["\t"]);
-  const delimiter = counts[","] === max ? "," : counts[";"] === max ? ";" : "\t";
-  return { delimiter, isWhole };
+  const line = /^[\r\n]*((?:"[^"]*"?|[^"\r\n]+)*)([\r\n]?)/;
+  const [, header = "", lineEnd] = line.exec(start.toString("latin1")) ?? [];
+  const unquoted = header.replaceAll(/"[^"]*"?/g, "");
+  const countOf = (mark: string): number => unquoted.split(mark).length;
+  const [delimiter = ","] = delimiters.toSorted((one, other) => countOf(other) - countOf(one));
+  return { delimiter, isWhole: lineEnd !== "" };
 }

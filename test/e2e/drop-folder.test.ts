@@ -77,7 +77,7 @@ test.concurrent("a malformed file in the drop folder reveals none of its content
   const texts = await Promise.all(problems.map((name) => harness.read(`in/failed/${name}`)));
   const text = texts.join("\n");
   expect(text).toContain("The header has no column simId. It has 2 columns. Needed: simId and speedClass.");
-  expect(text).toContain("line 2: The cell simId cannot be the ID of a SIM");
+  expect(text).toContain("line 2: The cell simId cannot be a SIM ID");
   expect(text).toContain("line 3: The cell speedClass is not valid for speedClass");
   expect(text).toContain("line 2: The cell simId is a spreadsheet's rounding");
   const events = (await harness.run(["events", "tail", "--since", "1h", "--json"])).stdout;
