@@ -48,88 +48,57 @@ export interface DeploymentOperation {
   readonly ttlField?: string | undefined;
 }
 
-interface Options {
-  readonly methods: readonly Method[];
-  /** Placeholders that a path must contain. */
-  readonly needs: readonly Placeholder[];
-  /** Placeholders that it may also contain. */
-  readonly knows: readonly Placeholder[];
-  /** Keys in addition to method, path, statuses and group. */
-  readonly extras: readonly ("userPath" | "userGroup" | "ttlField")[];
-  readonly example: DeploymentOperation;
-}
-
 /**
- * What an example says of its operation.
+ * The terms of an operation: placeholders that its path must contain (`needs`) and may contain (`knows`), and keys in addition
+ * to method, path, statuses and group. The call, statuses, group and further values are those of its example.
  * @param knows placeholders of its paths that a deployment may leave out, and others that it may use
  */
-function terms(example: DeploymentOperation, ...knows: Placeholder[]): Options {
-  const { method, path, userPath, ttlField } = example;
+function terms(
+  call: string,
+  statuses: readonly number[],
+  group: string,
+  of: { readonly knows?: readonly Placeholder[]; readonly userPath?: string; readonly ttlField?: string } = {},
+) {
+  const [method, path] = call.split(" ") as [Method, string];
+  const { knows = [], userPath, ttlField } = of;
   const marks = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name as Placeholder);
-  return {
-    methods: method === "GET" ? ["GET"] : ["POST", "PUT", "DELETE"],
-    needs: marks.filter((name) => !knows.includes(name)),
-    knows,
-    extras: [
-      ...(userPath === undefined ? [] : (["userPath", "userGroup"] as const)),
-      ...(ttlField === undefined ? [] : (["ttlField"] as const)),
-    ],
-    example,
+  const methods: readonly Method[] = method === "GET" ? ["GET"] : ["POST", "PUT", "DELETE"];
+  const extras: readonly ("userPath" | "userGroup" | "ttlField")[] = [
+    ...(userPath === undefined ? [] : (["userPath", "userGroup"] as const)),
+    ...(ttlField === undefined ? [] : (["ttlField"] as const)),
+  ];
+  const example: DeploymentOperation = {
+    method,
+    path,
+    ...(userPath === undefined ? {} : { userPath }),
+    statuses,
+    group,
+    ...(ttlField === undefined ? {} : { ttlField }),
   };
+  return { methods, needs: marks.filter((name) => !knows.includes(name)), knows, extras, example };
 }
 
-const credential = "/v1/credentials/{credentialsId}";
-const rootKeys = "/v1/operators/{operatorId}/auth_keys";
-const userKeys = "/v1/operators/{operatorId}/users/{userName}/auth_keys";
-const history = "/v1/sims/{simId}/statuses/history";
+const operators = "/v1/operators/{operatorId}";
+const ofOperator: readonly Placeholder[] = ["operatorId"];
+const ofSim: readonly Placeholder[] = ["simId", "imsi"];
+const ofKeys = { knows: ofOperator, userPath: `${operators}/users/{userName}/auth_keys` };
+const ofKey = { knows: ofOperator, userPath: `${ofKeys.userPath}/{authKeyId}` };
 const configuration = "/v1/groups/{groupId}/configuration/{namespace}";
 
 export const operationOptions = {
-  listCredentials: terms({ method: "GET", path: "/v1/credentials", statuses: [200], group: "Credential" }),
-  updateCredential: terms({ method: "PUT", path: credential, statuses: [200], group: "Credential" }),
-  deleteCredential: terms({ method: "DELETE", path: credential, statuses: [204], group: "Credential" }),
-  listAuthKeys: terms(
-    { method: "GET", path: rootKeys, userPath: userKeys, statuses: [200], group: "Operator" },
-    "operatorId",
-  ),
-  createAuthKey: terms(
-    { method: "POST", path: rootKeys, userPath: userKeys, statuses: [200, 201], group: "Operator" },
-    "operatorId",
-  ),
-  revokeAuthKey: terms(
-    {
-      method: "DELETE",
-      path: `${rootKeys}/{authKeyId}`,
-      userPath: `${userKeys}/{authKeyId}`,
-      statuses: [204],
-      group: "Operator",
-    },
-    "operatorId",
-  ),
-  listGroups: terms({ method: "GET", path: "/v1/groups", statuses: [200], group: "Group" }, "operatorId"),
-  getSim: terms({ method: "GET", path: "/v1/sims/{simId}", statuses: [200], group: "Sim" }, "simId", "imsi"),
-  getSimStatusHistory: terms({ method: "GET", path: history, statuses: [200], group: "Sim" }, "simId", "imsi"),
-  putGroupConfiguration: terms({ method: "PUT", path: configuration, statuses: [200], group: "Group" }, "operatorId"),
-  exportUsage: terms(
-    { method: "POST", path: "/v1/stats/air/operators/{operatorId}/export", statuses: [200], group: "Stats" },
-    "operatorId",
-  ),
-  getExportedFile: terms({
-    method: "GET",
-    path: "/v1/files/exported/{exportedFileId}",
-    statuses: [200],
-    group: "Files",
-  }),
-  renewToken: terms(
-    {
-      method: "POST",
-      path: "/v1/operators/{operatorId}/token",
-      statuses: [200],
-      group: "Operator",
-      ttlField: "ttlSeconds",
-    },
-    "operatorId",
-  ),
+  listCredentials: terms("GET /v1/credentials", [200], "Credential"),
+  updateCredential: terms("PUT /v1/credentials/{credentialsId}", [200], "Credential"),
+  deleteCredential: terms("DELETE /v1/credentials/{credentialsId}", [204], "Credential"),
+  listAuthKeys: terms(`GET ${operators}/auth_keys`, [200], "Operator", ofKeys),
+  createAuthKey: terms(`POST ${operators}/auth_keys`, [200, 201], "Operator", ofKeys),
+  revokeAuthKey: terms(`DELETE ${operators}/auth_keys/{authKeyId}`, [204], "Operator", ofKey),
+  listGroups: terms("GET /v1/groups", [200], "Group", { knows: ofOperator }),
+  getSim: terms("GET /v1/sims/{simId}", [200], "Sim", { knows: ofSim }),
+  getSimStatusHistory: terms("GET /v1/sims/{simId}/statuses/history", [200], "Sim", { knows: ofSim }),
+  putGroupConfiguration: terms(`PUT ${configuration}`, [200], "Group", { knows: ofOperator }),
+  exportUsage: terms("POST /v1/stats/air/operators/{operatorId}/export", [200], "Stats", { knows: ofOperator }),
+  getExportedFile: terms("GET /v1/files/exported/{exportedFileId}", [200], "Files"),
+  renewToken: terms(`POST ${operators}/token`, [200], "Operator", { knows: ofOperator, ttlField: "ttlSeconds" }),
 };
 
 export type DeploymentOperationId = keyof typeof operationOptions;

@@ -42,42 +42,33 @@ export interface FreezeTime {
 /** The occurrences of the periods that are not over at an instant, earliest first. @param max per period */
 export function freezeTimes(periods: readonly FreezePeriod[], atMs: number, max: number): FreezeTime[] {
   return periods
-    .flatMap(({ name, profile, when }) => timesOf(when, atMs, max).map((time) => ({ name, profile, ...time })))
+    .flatMap(({ name, profile, when }) => [...timesOf(when, atMs, max)].map((time) => ({ name, profile, ...time })))
     .sort((a, b) => a.fromMs - b.fromMs);
 }
 
-function timesOf(when: FreezePeriod["when"], atMs: number, max: number): { fromMs: number; toMs: number }[] {
-  if ("fromMs" in when) return when.toMs > atMs ? [when] : [];
-  const times: { fromMs: number; toMs: number }[] = [];
-  let opens = when.opens.next(atMs - when.lengthMs);
-  while (opens !== undefined && times.length < max) {
-    times.push({ fromMs: opens, toMs: opens + when.lengthMs });
-    opens = when.opens.next(opens);
+/** The occurrences of a period that are not over at an instant, in order; those of a cron expression need not end. */
+function* timesOf(when: FreezePeriod["when"], atMs: number, max = Infinity) {
+  if ("fromMs" in when) {
+    if (when.toMs > atMs) yield when;
+    return;
   }
-  return times;
+  const { opens, lengthMs } = when;
+  let fromMs = opens.next(atMs - lengthMs);
+  for (let n = 0; n < max && fromMs !== undefined; n += 1) {
+    yield { fromMs, toMs: fromMs + lengthMs };
+    fromMs = opens.next(fromMs);
+  }
 }
 
 /** The period that freezes a profile at an instant; if there are several, the one that ends last. */
 export function freezeAt(periods: readonly FreezePeriod[], profile: string, atMs: number): Freeze | undefined {
   let longest: Freeze | undefined;
-  for (const period of periods) {
-    if (period.profile !== undefined && period.profile !== profile) continue;
-    const untilMs = endOf(period, atMs);
-    if (untilMs === undefined || (longest?.untilMs ?? 0) >= untilMs) continue;
-    longest = { reason: `the freeze ${period.name}`, untilMs };
+  for (const { name, when, ...of } of periods) {
+    if (of.profile !== undefined && of.profile !== profile) continue;
+    for (const { fromMs, toMs: untilMs } of timesOf(when, atMs)) {
+      if (fromMs > atMs) break;
+      if ((longest?.untilMs ?? 0) < untilMs) longest = { reason: `the freeze ${name}`, untilMs };
+    }
   }
   return longest;
-}
-
-/** The end of the period that is open at an instant. */
-function endOf({ when }: FreezePeriod, atMs: number): number | undefined {
-  if ("fromMs" in when) return when.fromMs <= atMs && atMs < when.toMs ? when.toMs : undefined;
-  // The last opening that still applies: openings may follow each other more closely than their length.
-  let openedMs: number | undefined;
-  let next = when.opens.next(atMs - when.lengthMs);
-  while (next !== undefined && next <= atMs) {
-    openedMs = next;
-    next = when.opens.next(next);
-  }
-  return openedMs === undefined ? undefined : openedMs + when.lengthMs;
 }

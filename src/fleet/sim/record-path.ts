@@ -17,18 +17,13 @@ export function parseRecordPath(text: string): RecordPath | undefined {
 }
 
 /** The text at a path; with several members, the first in record order that has one. Empty text counts as absent. */
-export function textAt(record: unknown, path: RecordPath): string | undefined {
-  return textBelow(record, path, 0);
-}
-
-function textBelow(value: unknown, path: RecordPath, depth: number): string | undefined {
+export function textAt(value: unknown, path: RecordPath, depth = 0): string | undefined {
   const step = path[depth];
   if (step === undefined) return typeof value === "string" && value !== "" ? value : undefined;
   if (typeof value !== "object" || value === null) return undefined;
-  if (step !== "*")
-    return Object.hasOwn(value, step) ? textBelow(Reflect.get(value, step), path, depth + 1) : undefined;
+  if (step !== "*") return Object.hasOwn(value, step) ? textAt(Reflect.get(value, step), path, depth + 1) : undefined;
   for (const member of Object.values(value)) {
-    const found = textBelow(member, path, depth + 1);
+    const found = textAt(member, path, depth + 1);
     if (found !== undefined) return found;
   }
   return undefined;
