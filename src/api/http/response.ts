@@ -73,51 +73,39 @@ function isWrite(operation: Pick<Operation<never, unknown>, "method">): boolean 
 }
 
 function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): PlatformError {
-  const { status } = answer;
+  const { status, host, retryAfterMs } = answer;
   const fault = readFault(answer.body.toString("utf8"));
-  const facts = { operation: operation.id, status, platformCode: fault.code };
   const said = wordsOf(status, fault);
+  const error = (
+    code: ConstructorParameters<typeof PlatformError>[0],
+    message: string,
+    facts: Partial<ConstructorParameters<typeof PlatformError>[2]> = {},
+  ): PlatformError => {
+    const { id } = operation;
+    return new PlatformError(code, `${id}: ${message}`, { operation: id, status, platformCode: fault.code, ...facts });
+  };
   if (status === 429) {
-    return new PlatformError(
-      "PLATFORM_RATE_LIMITED",
-      `${operation.id}: the quota of ${answer.bucket} is used up; calls resume in ${Math.ceil(answer.rateLimitedMs / 1_000)} s.`,
-      { ...facts, retryAfterMs: answer.rateLimitedMs, bucket: answer.bucket },
-    );
+    const { bucket, rateLimitedMs } = answer;
+    const message = `the quota of ${bucket} is used up; calls resume in ${Math.ceil(rateLimitedMs / 1_000)} s.`;
+    return error("PLATFORM_RATE_LIMITED", message, { retryAfterMs: rateLimitedMs, bucket });
   }
   if (status >= 500 || status === 408 || status === 425) {
-    return new PlatformError(
-      "PLATFORM_UNAVAILABLE",
-      `${operation.id}: ${answer.host} could not serve the call (${said}).`,
-      { ...facts, mayHaveApplied: status >= 500, retryAfterMs: answer.retryAfterMs },
-    );
+    const facts = { mayHaveApplied: status >= 500, retryAfterMs };
+    return error("PLATFORM_UNAVAILABLE", `${host} could not serve the call (${said}).`, facts);
   }
-  if (status >= 400) return refusedByStatus(operation, status, fault);
-  const place = status >= 300 && headerOf(answer.headers, "location") !== undefined ? " with a redirect" : "";
-  return new PlatformError(
-    "PLATFORM_RESPONSE_INVALID",
-    `${operation.id}: ${answer.host} returned ${status}${place}, which the interface does not have and which is not ` +
-      `followed. Check the address.`,
-    { ...facts, mayHaveApplied: status < 300 && isWrite(operation) },
-  );
-}
-
-/** A 4xx status that blames the call itself. */
-function refusedByStatus<I, O>(operation: Operation<I, O>, status: number, fault: PlatformFault): PlatformError {
-  const said = wordsOf(status, fault);
-  const facts = { operation: operation.id, status, platformCode: fault.code };
+  if (status < 400) {
+    const place = status >= 300 && headerOf(answer.headers, "location") !== undefined ? " with a redirect" : "";
+    const message = `${host} returned ${status}${place}, which the interface does not have and which is not followed. Check the address.`;
+    return error("PLATFORM_RESPONSE_INVALID", message, { mayHaveApplied: status < 300 && isWrite(operation) });
+  }
   const isPlatformSpeaking = fault.shape === "flat" || fault.shape === "nested";
   if (!operation.authenticated && (status === 404 || status === 405) && !isPlatformSpeaking) {
-    const message = `${operation.id}: the address does not support this call (${said}). Check the address.`;
-    return new PlatformError("PLATFORM_RESPONSE_INVALID", message, facts);
+    return error("PLATFORM_RESPONSE_INVALID", `the address does not support this call (${said}). Check the address.`);
   }
-  if (status === 401 || !operation.authenticated) {
-    return new PlatformError("PLATFORM_UNAUTHORIZED", `${operation.id}: not authorized (${said}).`, facts);
-  }
-  if (status === 403) {
-    const message = `${operation.id}: not permitted (${said}). Give the account or sub-user this permission.`;
-    return new PlatformError("PLATFORM_FORBIDDEN", message, facts);
-  }
-  return new PlatformError("PLATFORM_REJECTED", `${operation.id}: rejected (${said}).`, facts);
+  if (status === 401 || !operation.authenticated) return error("PLATFORM_UNAUTHORIZED", `not authorized (${said}).`);
+  return status === 403
+    ? error("PLATFORM_FORBIDDEN", `not permitted (${said}). Give the account or sub-user this permission.`)
+    : error("PLATFORM_REJECTED", `rejected (${said}).`);
 }
 
 /** `400 SEM0016: the text`, as far as its parts are present. */
