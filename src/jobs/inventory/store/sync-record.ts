@@ -13,6 +13,7 @@ import { redisTimeMs } from "#redis/time.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { type SharingSettings, inventoryOf, readSharing } from "#engine/sharing.ts";
+import type { SyncReport } from "../contract.ts";
 import { ordinalIfListed } from "../records/sim-record.ts";
 
 const beginScript = inventoryScript("begin-sync.lua");
@@ -31,14 +32,13 @@ export interface ListedSims {
   readonly linesOf: (place: number) => string;
 }
 
-export type SyncPhase = "listing" | "sweeping" | "finished" | "failed";
+export type SyncPhase = SyncReport["state"];
 
-/** State of the current or last sync. Times are Redis's. */
-export interface SyncState {
+type Reported = "profile" | "syncId" | "pages" | "sims" | "added" | "changed" | "returned" | "gone";
+
+/** State of the current or last sync. Times are Redis's; `profile` is the one whose list is read. */
+export interface SyncState extends Pick<SyncReport, Reported> {
   readonly inventory: string;
-  /** Profile whose list is read. */
-  readonly profile: string;
-  readonly syncId: string;
   readonly phase: SyncPhase;
   readonly startedAtMs: number;
   readonly startedBy?: string;
@@ -50,14 +50,6 @@ export interface SyncState {
   readonly pageLimit?: number;
   /** Chunk of the inventory to sweep next. */
   readonly chunk?: number;
-  readonly pages: number;
-  /** Number of SIMs listed, and of new, changed and returned ones among them. */
-  readonly sims: number;
-  readonly added: number;
-  readonly changed: number;
-  readonly returned: number;
-  /** SIMs that are no longer listed. */
-  readonly gone: number;
   /** Why it failed, or marked no SIM as gone. */
   readonly reason?: string;
   /** Why the next page currently cannot be read. */
