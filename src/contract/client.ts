@@ -7,8 +7,17 @@ import type { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { issueText } from "./fields.ts";
-import { aboutOf } from "./route.ts";
-import type { Answer, Call, Endpoint, Lines, Request, Route, Rows, RowsRequest } from "./route.ts";
+import {
+  aboutOf,
+  type Answer,
+  type Call,
+  type Endpoint,
+  type Lines,
+  type Request,
+  type Route,
+  type Rows,
+  type RowsRequest,
+} from "./route.ts";
 
 export interface Client {
   /** @throws SimfleetError with the code of the handler */

@@ -1,5 +1,6 @@
 /** Zod schemas that the routes of all features share: pages, times, flags, and the problem of durable work. */
 import { z } from "zod";
+import { getRoute } from "./route.ts";
 
 /** Message for an invalid value, with our words where the schema has none. */
 export function issueText(issue: z.core.$ZodIssue): string {
@@ -49,6 +50,30 @@ export function pageOf<const Name extends string, T>(name: Name, item: z.ZodType
   return z.object({ [name]: list(item), nextCursor: z.string().nullable() } as {
     [K in Name]: z.ZodType<readonly T[]>;
   } & { nextCursor: z.ZodNullable<z.ZodString> });
+}
+
+/** Declares the route that lists a noun, page by page: `GET /webhooks`. */
+export function listRoute<const Name extends string, T>(name: Name, item: z.ZodType<T>, summary: string) {
+  return getRoute({ path: `/${name}`, summary, answer: pageOf(name, item) });
+}
+
+type NullOr<Name, Value> = undefined extends Value ? Name : null extends Value ? Name : never;
+type Recorded<Name, Value> = Name extends `${string}At` ? number : NonNullable<Value>;
+type RecordedName<Name> = Name extends `${infer Start}At` ? `${Start}AtMs` : Name;
+/** A record as `reportOf` takes it: times in ms, and nothing where the document has null. */
+type RecordOf<D> = {
+  readonly [N in keyof D as RecordedName<Exclude<N, NullOr<N, D[N]>>>]: Recorded<N, D[N]>;
+} & { readonly [N in keyof D as RecordedName<NullOr<N, D[N]>>]?: Recorded<N, D[N]> | null | undefined };
+
+/** The document of a record: its `startedAt` comes from `startedAtMs`, and it has null for what the record lacks. */
+export function reportOf<S extends z.ZodObject>({ shape }: S, record: RecordOf<z.output<S>>): z.output<S> {
+  const of = record as Readonly<Record<string, unknown>>;
+  const fields = Object.entries(shape).flatMap(([field, schema]) => {
+    const atMs = of[`${field}Ms`];
+    const value = field.endsWith("At") && typeof atMs === "number" ? new Date(atMs).toISOString() : of[field];
+    return value === undefined && schema instanceof z.ZodOptional ? [] : [[field, value ?? null]];
+  });
+  return Object.fromEntries(fields) as z.output<S>;
 }
 
 /** ISO 8601, UTC. */

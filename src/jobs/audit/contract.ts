@@ -8,7 +8,8 @@ export function auditKindsOf(features: readonly { readonly audit?: string }[]): 
   return [...new Set(features.flatMap(({ audit }) => audit ?? [])), "other"];
 }
 
-const auditEntry = z.object({
+/** The export has its fields in this order. */
+export const auditEntry = z.object({
   id: z.string(),
   at: instant,
   who: z.string().nullable().describe("null: the caller is not known"),
@@ -23,8 +24,8 @@ const auditEntry = z.object({
     .describe("not recorded: the process ended before it could record it, or the change is still in progress"),
   status: count.nullable().describe("HTTP status; null for a command, and if not recorded"),
   exitCode: count.nullable().describe("of a command; null for a request, and if not recorded"),
-  requestId: z.string(),
   from: z.string().describe("address of the client, or name of the machine on which the command was run"),
+  requestId: z.string(),
 });
 
 export type AuditEntry = Readonly<z.infer<typeof auditEntry>>;

@@ -9,12 +9,12 @@ import type { Redis } from "ioredis";
 import { parseInstant } from "#core/ago.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, inTime, secondMs } from "#core/time.ts";
-import { asList, cursorBefore } from "#contract/fields.ts";
+import { asList, cursorBefore, reportOf } from "#contract/fields.ts";
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
-import { type AuditEntry, auditKindsOf, exportAudit, listAudit } from "./contract.ts";
+import { type AuditEntry, auditEntry, auditKindsOf, exportAudit, listAudit } from "./contract.ts";
 
 /** Who is about to change what, without secrets and without the request's content. */
 export interface AuditIntent {
@@ -38,7 +38,6 @@ export interface AuditIntent {
 export interface AuditResult {
   readonly status?: number | undefined;
   readonly exitCode?: number | undefined;
-  /** Id of the created object, if it has one. */
   readonly target?: string | undefined;
   readonly about?: string | undefined;
 }
@@ -49,26 +48,12 @@ export interface AuditQuery {
   readonly cursor?: string | undefined;
   readonly sinceMs?: number | undefined;
   readonly who?: string | undefined;
-  /** Default: all. */
   readonly kinds?: readonly string[] | undefined;
 }
 
 const readAtOnce = 500;
 const exportedAtOnce = 500;
-const columns = [
-  "at",
-  "who",
-  "role",
-  "action",
-  "target",
-  "made",
-  "about",
-  "result",
-  "status",
-  "exitCode",
-  "from",
-  "requestId",
-] as const;
+const columns = Object.keys(auditEntry.omit({ id: true, did: true }).shape) as (keyof AuditEntry)[];
 /** A page ends after this many entries were scanned, whether they match or not. */
 const maxScanned = 50_000;
 
@@ -165,7 +150,6 @@ export class AuditService {
     return id;
   }
 
-  /** The results of consecutive entries, by id. */
   async #results(ids: readonly string[]): Promise<Map<string, AuditResult>> {
     const [newest, oldest] = [ids[0], ids.at(-1)];
     if (newest === undefined || oldest === undefined) return new Map();
@@ -201,24 +185,23 @@ function fieldsIn(pairs: readonly string[]): Readonly<Record<string, string>> {
 
 /** @param later the result that was added after the entry; one that was rejected at once has its own */
 function entryOf(id: string, fields: Readonly<Record<string, string>>, later: AuditResult | undefined): AuditEntry {
-  const { action = "", requestId = "", from = "" } = fields;
+  const { action = "", requestId = "", from = "", who, role, did, target } = fields;
   const result = fields.result === undefined ? later : (JSON.parse(fields.result) as AuditResult);
-  return {
+  const made = result?.target;
+  return reportOf(auditEntry, {
+    ...result,
     id,
     at: new Date(instantOf(id)).toISOString(),
-    who: fields.who || null,
-    role: fields.role || null,
+    who: who || null,
+    role: role || null,
     action,
-    did: fields.did || null,
-    target: (fields.target || result?.target) ?? null,
-    made: result?.target ?? null,
-    about: result?.about ?? null,
+    did: did || null,
+    target: target || made,
+    made,
     result: wordOf(result),
-    status: result?.status ?? null,
-    exitCode: result?.exitCode ?? null,
     requestId,
     from,
-  };
+  });
 }
 
 function wordOf(result: AuditResult | undefined): AuditEntry["result"] {

@@ -5,7 +5,7 @@ import { getRoute } from "#contract/route.ts";
 import { dangers } from "#fleet/sim-operation/danger.ts";
 import { inputTypes } from "#fleet/sim-operation/input.ts";
 
-const operationReport = z.object({
+export const operationReport = z.object({
   name: z.string(),
   summary: z.string(),
   group: z.string().describe("API group whose quota a call uses"),

@@ -1,6 +1,7 @@
 /** Endpoints of operations. */
+import { reportOf } from "#contract/fields.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
-import { listOperations, showOperation, type OperationReport } from "./contract.ts";
+import { listOperations, operationReport, showOperation, type OperationReport } from "./contract.ts";
 import { type InputField, ruleOf } from "#fleet/sim-operation/input.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
@@ -36,14 +37,9 @@ const exampleSims = {
 };
 
 export function reportOfOperation(operation: SimOperation): OperationReport {
-  const { name, summary, group, keyColumn, inputs, sets, requires, repeat, undo, danger, costlyWhen } = operation;
-  return {
-    name,
-    summary,
-    group,
-    keyColumn,
-    repeat,
-    danger,
+  const { inputs, sets, undo } = operation;
+  return reportOf(operationReport, {
+    ...operation,
     inputs: inputs.map((field) => ({
       name: field.name,
       type: field.type,
@@ -55,11 +51,9 @@ export function reportOfOperation(operation: SimOperation): OperationReport {
       fromInventory: field.inventoryField !== undefined,
     })),
     sets: Object.keys(sets),
-    requires: requires ?? null,
     undo: undo === undefined ? [] : [undo, ...(undo.otherwise ? [undo.otherwise] : [])].map((step) => step.operation),
-    costlyWhen: costlyWhen ?? null,
     example: exampleOf(operation),
-  };
+  });
 }
 
 function exampleOf({ keyColumn, inputs }: SimOperation): string[] {

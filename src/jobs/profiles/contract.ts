@@ -1,7 +1,6 @@
 /** The route of the configured profiles (accounts). */
 import { z } from "zod";
-import { list, pageOf } from "#contract/fields.ts";
-import { getRoute } from "#contract/route.ts";
+import { list, listRoute } from "#contract/fields.ts";
 
 const profileReport = z.object({
   name: z.string(),
@@ -14,8 +13,4 @@ const profileReport = z.object({
 
 export type ProfileReport = Readonly<z.infer<typeof profileReport>>;
 
-export const listProfiles = getRoute({
-  path: "/profiles",
-  summary: "List the configured profiles (accounts)",
-  answer: pageOf("profiles", profileReport),
-});
+export const listProfiles = listRoute("profiles", profileReport, "List the configured profiles (accounts)");

@@ -1,8 +1,9 @@
 /** Endpoint of quotas: the state of each bucket, and its calls in recent windows. */
 import { type Endpoint, endpoint } from "#contract/route.ts";
+import { reportOf } from "#contract/fields.ts";
 import { minuteMs } from "#core/time.ts";
 import type { BucketState, BucketWindow, Limiter } from "#limiter/limiter.ts";
-import { type BucketReport, listBuckets } from "./contract.ts";
+import { type BucketReport, bucketReport, listBuckets } from "./contract.ts";
 
 const windowsShown = 60;
 
@@ -15,17 +16,6 @@ export function quotaEndpoints(
   periodMs: number,
   workOf: () => Promise<ReadonlyMap<string, NonNullable<BucketReport["work"]>>>,
 ): readonly Endpoint[] {
-  const reportOf = async (
-    state: BucketState & { readonly profiles: readonly string[] },
-    work: BucketReport["work"],
-  ): Promise<BucketReport> => ({
-    ...reportOfBucket(state),
-    profiles: state.profiles,
-    othersPerMinute: Math.round((state.needed * minuteMs) / periodMs),
-    periodSeconds: periodMs / 1_000,
-    windows: await windowsOf(state),
-    work,
-  });
   const windowsOf = async ({ bucket, nowMs }: BucketState): Promise<BucketReport["windows"]> => {
     const kept = await limiter.windows(bucket, windowsShown);
     const recent = kept.filter(({ endedAtMs }) => nowMs - endedAtMs < windowsShown * periodMs);
@@ -38,7 +28,20 @@ export function quotaEndpoints(
   return [
     endpoint(listBuckets, async () => {
       const [states, works] = await Promise.all([limiter.buckets(), workOf()]);
-      const buckets = states.map((state) => reportOf(state, works.get(state.bucket) ?? null));
+      const buckets = states.map(async (state) =>
+        reportOf(bucketReport, {
+          ...state,
+          ...partsOf(state.bucket),
+          ...refreshOf(state),
+          reserve: state.reserved,
+          kept: state.kept === undefined ? null : Math.max(state.kept, state.reserved ?? 0),
+          othersPerMinute: Math.round((state.needed * minuteMs) / periodMs),
+          periodSeconds: periodMs / 1_000,
+          frozen: state.frozenUntilMs !== undefined,
+          work: works.get(state.bucket),
+          windows: await windowsOf(state),
+        }),
+      );
       return { buckets: await Promise.all(buckets), nextCursor: null };
     }),
   ];
@@ -66,26 +69,8 @@ function partsOf(bucket: string): Pick<BucketReport, "group" | "operator" | "add
   return { group: last, operator, address: null };
 }
 
-function reportOfBucket(
-  state: BucketState,
-): Omit<BucketReport, "profiles" | "othersPerMinute" | "periodSeconds" | "windows" | "work"> {
-  const { bucket, limit, left, inFlight, reserved, calls, throttled, waiters, today, nowMs } = state;
-  const { refreshEarliestMs: earliestMs, refreshLatestMs: latestMs } = state;
-  return {
-    bucket,
-    ...partsOf(bucket),
-    limit: limit ?? null,
-    left: left ?? null,
-    inFlight,
-    reserve: reserved ?? null,
-    kept: state.kept === undefined ? null : Math.max(state.kept, reserved ?? 0),
-    secondsToRefresh: latestMs === undefined ? null : Math.max(0, Math.round(latestMs - nowMs)) / 1_000,
-    refreshDoubtSeconds:
-      latestMs === undefined || earliestMs === undefined ? null : Math.round(latestMs - earliestMs) / 1_000,
-    frozen: state.frozenUntilMs !== undefined,
-    calls,
-    throttled,
-    waiters,
-    today,
-  };
+function refreshOf({ refreshEarliestMs: earliestMs, refreshLatestMs: latestMs, nowMs }: BucketState) {
+  if (latestMs === undefined) return {};
+  const refreshDoubtSeconds = earliestMs === undefined ? null : Math.round(latestMs - earliestMs) / 1_000;
+  return { secondsToRefresh: Math.max(0, Math.round(latestMs - nowMs)) / 1_000, refreshDoubtSeconds };
 }

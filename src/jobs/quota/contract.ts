@@ -1,7 +1,6 @@
 /** The route of quotas. */
 import { z } from "zod";
-import { count, instant, list, pageOf } from "#contract/fields.ts";
-import { getRoute } from "#contract/route.ts";
+import { count, instant, list, listRoute } from "#contract/fields.ts";
 
 const bucketWindow = z.object({
   at: instant.describe("end of the window"),
@@ -10,7 +9,7 @@ const bucketWindow = z.object({
   limit: count.nullable().describe("of this window"),
 });
 
-const bucketReport = z.object({
+export const bucketReport = z.object({
   bucket: z.string(),
   group: z.string().describe("the API group, also of calls that are counted by address"),
   operator: z.string().nullable().describe("the account whose users share it; null for one profile or an address"),
@@ -39,8 +38,8 @@ const bucketReport = z.object({
 
 export type BucketReport = Readonly<z.infer<typeof bucketReport>>;
 
-export const listBuckets = getRoute({
-  path: "/buckets",
-  summary: "List quotas: limit, left, reserve, time to reset, waiting calls",
-  answer: pageOf("buckets", bucketReport),
-});
+export const listBuckets = listRoute(
+  "buckets",
+  bucketReport,
+  "List quotas: limit, left, reserve, time to reset, waiting calls",
+);

@@ -11,7 +11,7 @@ const name = z
     "must have letters, digits, - and _ only, and start and end with a letter or digit",
   );
 
-const tokenReport = z.object({
+export const tokenReport = z.object({
   name: z.string().describe("the owner, as runs and the audit log name it"),
   role: z.enum(roles),
   origin: z.enum(["stored", "configuration"]).describe("`configuration`: of http.tokens, where it is revoked as well"),

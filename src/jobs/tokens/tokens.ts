@@ -5,6 +5,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, inTime, isoTime, minuteMs, secondMs } from "#core/time.ts";
+import { reportOf } from "#contract/fields.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import type { Role } from "#fleet/role.ts";
@@ -82,7 +83,7 @@ export class Tokens {
     const token = `sf_${randomBytes(32).toString("base64url")}`;
     const stored: StoredToken = { ...wanted, createdAtMs: nowMs, createdBy: by };
     await redis.hset(this.#key, createHash("sha256").update(token).digest("hex"), JSON.stringify(stored));
-    return { ...reportOf(stored, {}), token };
+    return { ...describe(stored, {}), token };
   }
 
   async list(): Promise<routes.TokenReport[]> {
@@ -90,7 +91,7 @@ export class Tokens {
     const used = await redis.hgetall(this.#usedKey);
     const stored = (await redis.hvals(this.#key)).map((text) => JSON.parse(text) as StoredToken);
     return [...configured, ...stored]
-      .map((token) => reportOf(token, used))
+      .map((token) => describe(token, used))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
@@ -112,18 +113,13 @@ export class Tokens {
   }
 }
 
-function reportOf(token: Bearer & Partial<StoredToken>, used: Readonly<Record<string, string>>): routes.TokenReport {
-  const { name, role, expiresAtMs, createdAtMs, createdBy = null } = token;
-  const lastUsed = used[name];
-  return {
-    name,
-    role,
-    origin: createdAtMs === undefined ? "configuration" : "stored",
-    createdAt: isoTime(createdAtMs),
-    createdBy,
-    expiresAt: isoTime(expiresAtMs),
-    lastUsedAt: isoTime(lastUsed === undefined ? undefined : Number(lastUsed)),
-  };
+function describe(token: Bearer & Partial<StoredToken>, used: Readonly<Record<string, string>>): routes.TokenReport {
+  const lastUsed = used[token.name];
+  return reportOf(routes.tokenReport, {
+    ...token,
+    origin: token.createdAtMs === undefined ? "configuration" : "stored",
+    lastUsedAtMs: lastUsed === undefined ? undefined : Number(lastUsed),
+  });
 }
 
 export function tokenEndpoints(tokens: Tokens): readonly Endpoint[] {
