@@ -1,7 +1,7 @@
 /** The routes of automations. */
 import { z } from "zod";
-import { count, id, instant, list, pageOf } from "#contract/fields.ts";
-import { getRoute, route } from "#contract/route.ts";
+import { count, id, instant, list, listRoute } from "#contract/fields.ts";
+import { route } from "#contract/route.ts";
 
 export const automationReport = z.object({
   name: z.string(),
@@ -23,26 +23,20 @@ export const automationReport = z.object({
 
 export type AutomationReport = Readonly<z.infer<typeof automationReport>>;
 
-export const listAutomations = getRoute({
-  path: "/automations",
-  summary: "List automations: state, counts, last action",
-  answer: pageOf("automations", automationReport),
-});
+export const listAutomations = listRoute(
+  "automations",
+  automationReport,
+  "List automations: state, counts, last action",
+);
 
-const ofOne = { method: "POST", role: "operator", tag: "automations", params: z.strictObject({ name: id }) } as const;
+function stepRoute(word: string, did: string, summary: string) {
+  const ofOne = { tag: "automations", params: z.strictObject({ name: id }), answer: automationReport } as const;
+  return route({ ...ofOne, method: "POST", path: `/automations/:name/${word}`, role: "operator", did, summary });
+}
 
-export const pauseAutomation = route({
-  ...ofOne,
-  path: "/automations/:name/pause",
-  did: "paused the automation",
-  summary: "Pause an automation",
-  answer: automationReport,
-});
-
-export const resumeAutomation = route({
-  ...ofOne,
-  path: "/automations/:name/resume",
-  did: "resumed the automation",
-  summary: "Resume an automation for events from now on",
-  answer: automationReport,
-});
+export const pauseAutomation = stepRoute("pause", "paused the automation", "Pause an automation");
+export const resumeAutomation = stepRoute(
+  "resume",
+  "resumed the automation",
+  "Resume an automation for events from now on",
+);

@@ -16,10 +16,9 @@ export const automations = feature({
   events,
   needs: { inventory, tasks, runs },
   open: async (kernel, needs) => {
-    const [{ AutomationService, automationEndpoints }, { automationLog }, { actOn }] = await Promise.all([
+    const [{ AutomationService, actOn }, { automationLog }] = await Promise.all([
       import("./service.ts"),
       import("./record.ts"),
-      import("./work.ts"),
     ]);
     const { config, lifecycle, logger } = kernel;
     const deps = {
@@ -32,7 +31,7 @@ export const automations = feature({
     const service = new AutomationService(config.automations, deps);
     return {
       service,
-      routes: () => automationEndpoints(service),
+      routes: () => service.endpoints(),
       /** Each automation follows the feed independently. */
       work: async () => {
         const { consumeFeed } = await import("#events/consumer.ts");

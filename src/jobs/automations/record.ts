@@ -25,11 +25,9 @@ export interface AutomationRecord {
   readonly revision?: number;
   readonly state: AutomationState;
   readonly reason?: string;
-  readonly changedAtMs?: number;
   /** Number of events that it acted on, and of matching events that required no action. */
   readonly done: number;
   readonly unchanged: number;
-  /** Number of events that it failed to act on. */
   readonly failed: number;
   readonly lastEventAtMs?: number;
   /** The run, sync or rotation that it started last. */
@@ -56,7 +54,8 @@ const claimKey = (keys: Keys, name: string, eventId: string): string => keys.of(
 const chainKey = (keys: Keys, cause: string): string => keys.of("automation-chain", cause);
 
 export function automationLog(deps: StoreDeps) {
-  const store = stateStore(fields, deps, (name) => deps.keys.of("automation", name));
+  const { redis, keys } = deps;
+  const store = stateStore(fields, deps, (name) => keys.of("automation", name));
 
   /** An automation without a record is active. */
   const record = async ({ name, profile }: Named): Promise<AutomationRecord> =>
@@ -65,12 +64,12 @@ export function automationLog(deps: StoreDeps) {
   /** Changes its state and emits the event, unless it is in none of the states that the move starts from. */
   const move = async (
     of: Named,
-    order: { from: readonly AutomationState[]; to: AutomationState; reason?: string; atMs: number; event: MoveEvent },
+    from: readonly AutomationState[],
+    change: { readonly state: AutomationState; readonly reason: string | undefined },
+    event: MoveEvent,
   ): Promise<void> => {
-    const { from, to, reason, atMs, event } = order;
-    const change = { state: to, changedAtMs: atMs, reason };
-    await store.update(of, ({ state } = { ...initial, profile: of.profile }) =>
-      from.includes(state) ? { change, events: [event] } : undefined,
+    await store.update(of, (present = { ...initial, profile: of.profile }) =>
+      from.includes(present.state) ? { change, events: [event] } : undefined,
     );
   };
 
@@ -101,11 +100,6 @@ export function automationLog(deps: StoreDeps) {
     });
   };
 
-  return { record, move, count, begun, ...claimStore(deps), ...chainStore(deps) };
-}
-
-/** Task for which each event was claimed. */
-function claimStore({ redis, keys }: StoreDeps) {
   /**
    * Claims events for the task that would be started under an id.
    * @returns the task of each event by the event's id: an earlier claim, or the given one; undefined if the claims would
@@ -123,33 +117,26 @@ function claimStore({ redis, keys }: StoreDeps) {
     return new Map((reply as string[]).map((claimed, i) => [eventIds[i] ?? "", claimed]));
   };
 
-  /** The events that it has acted on within the last two days. */
-  const claimed = async (name: string, eventIds: readonly string[]): Promise<ReadonlySet<string>> => {
-    if (eventIds.length === 0) return new Set();
-    const claims = await redis.mget(eventIds.map((eventId) => claimKey(keys, name, eventId)));
-    return new Set(eventIds.filter((_, i) => claims[i] !== null));
-  };
-
-  return { claim, claimed };
-}
-
-/** Automations that caused each run or sync. */
-function chainStore({ redis, keys }: StoreDeps) {
-  /** The automations that caused runs or syncs, by id; unknown ids are left out. */
-  const chains = async (causes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> => {
-    if (causes.length === 0) return new Map();
-    const texts = await redis.mget(causes.map((cause) => chainKey(keys, cause)));
-    return new Map(
-      texts.flatMap((text, i): [string, string[]][] =>
-        text === null ? [] : [[causes[i] ?? "", JSON.parse(text) as string[]]],
-      ),
-    );
-  };
-
-  /** Stores the automations that cause a run or sync, before it starts. */
   const saveChain = async (cause: string, chain: readonly string[]): Promise<void> => {
     await redis.set(chainKey(keys, cause), JSON.stringify(chain), "EX", chainSeconds);
   };
 
-  return { chains, saveChain };
+  return { record, move, count, begun, claim, saveChain, ...storedTexts(deps) };
+}
+
+function storedTexts({ redis, keys }: StoreDeps) {
+  const textsOf = async (names: readonly string[], keyOf: (name: string) => string): Promise<Map<string, string>> => {
+    const texts = names.length === 0 ? [] : await redis.mget(names.map(keyOf));
+    return new Map(texts.flatMap((text, i): [string, string][] => (text === null ? [] : [[names[i] ?? "", text]])));
+  };
+  return {
+    /** The task of each event that it has acted on within the last two days, by the event's id. */
+    claimed: (name: string, eventIds: readonly string[]) => textsOf(eventIds, (id) => claimKey(keys, name, id)),
+
+    /** The automations that caused runs or syncs, by id; unknown ids are left out. */
+    chains: async (causes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> => {
+      const found = await textsOf(causes, (cause) => chainKey(keys, cause));
+      return new Map([...found].map(([cause, text]) => [cause, JSON.parse(text) as string[]]));
+    },
+  };
 }

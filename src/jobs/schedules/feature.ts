@@ -13,27 +13,25 @@ export const schedules = feature({
   events,
   needs: { tasks, runs },
   open: async (kernel, needs) => {
-    const [{ ScheduleService, scheduleEndpoints }, { scheduleLog }, { pollSchedules, workOnSchedule }] =
-      await Promise.all([import("./service.ts"), import("./record.ts"), import("./work.ts")]);
+    const [{ ScheduleService }, { scheduleLog }, { pollSchedules, workOnSchedule }] = await Promise.all([
+      import("./service.ts"),
+      import("./record.ts"),
+      import("./work.ts"),
+    ]);
     const { clock, logger, lifecycle, config } = kernel;
     const { schedules: configured } = config;
-    const log = scheduleLog(kernel);
-    const service = new ScheduleService({
-      ...kernel,
-      log,
-      schedules: configured,
-      tasks: needs.tasks,
-      operationOf: (name, profile) => needs.runs.service.operation(name, profile),
-    });
     const context = {
       ...kernel,
-      log,
+      log: scheduleLog(kernel),
+      schedules: configured,
       tasks: needs.tasks,
       freezeOf: (profile: string) => kernel.freezes.of(profile),
+      operationOf: (name: string, profile: string) => needs.runs.service.operation(name, profile),
     };
+    const service = new ScheduleService(context);
     return {
       service,
-      routes: () => scheduleEndpoints(service),
+      routes: () => service.endpoints(),
       work: async () => {
         const stop = await pollSchedules(configured, (one, signal) => workOnSchedule(one, context, signal), {
           ...kernel,

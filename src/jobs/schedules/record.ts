@@ -18,7 +18,6 @@ export interface Execution {
   readonly startedAtMs: number;
   /** Who requested it; absent if it was due by time. */
   readonly by?: string;
-  /** The run, sync or rotation that it started. */
   readonly ref?: TaskReference;
   /** Failed attempts to start it, time of the next attempt, and the last error. */
   readonly tries?: number;

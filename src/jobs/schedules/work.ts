@@ -19,7 +19,7 @@ import type { MoveEvent } from "#engine/move-record.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident } from "#engine/queue/job-result.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { MovedByAnother, type StepResult, type Steps, type Wait, again, move, runSteps, wait } from "#engine/steps.ts";
+import { MovedByAnother, type StepResult, type Steps, again, move, runSteps, wait } from "#engine/steps.ts";
 import type { Freeze } from "#fleet/freeze.ts";
 import type { Schedule } from "./config.ts";
 import { changesPlatform } from "#fleet/task.ts";
@@ -86,9 +86,10 @@ export async function workOnSchedule(
       stateOf,
       steps,
       save,
-      saveWait: async (poll, waiting) => {
-        const execution = afterFault(poll, waiting);
-        if (execution !== undefined) await save(poll, { execution }, []);
+      saveWait: async (poll, { isProblem = false, tries = 0, delayMs, reason }) => {
+        const { execution } = poll.record;
+        if (!isProblem || execution === undefined) return;
+        await save(poll, { execution: { ...execution, tries, retryAtMs: poll.nowMs + delayMs, fault: reason } }, []);
       },
       saveGivingUp: async (poll, reason) => {
         const { execution } = poll.record;
@@ -208,7 +209,7 @@ async function start(poll: Poll): Promise<ScheduleResult> {
     if ((await context.tasks.begunBefore(task, beginning)) === undefined) {
       const { fault } = execution;
       const reason = `it could not start until ${isoTime(endMs)}${fault === undefined ? "" : `: ${fault}`}`;
-      return end(poll, execution, { result: fault === undefined ? "missed" : "failed", reason });
+      return ended(poll, execution, { result: fault === undefined ? "missed" : "failed", reason });
     }
   }
   // A longer wait was noted by a clock that was ahead.
@@ -218,23 +219,15 @@ async function start(poll: Poll): Promise<ScheduleResult> {
   if (freeze !== undefined) {
     const untilMs = Math.min(freeze.untilMs ?? Number.POSITIVE_INFINITY, nowMs + pollIntervalMs);
     if (schedule.frozen === "wait") return waitUntil(untilMs, poll);
-    return end(poll, execution, { result: "skipped", reason: `changes are frozen: ${freeze.reason}` });
+    return ended(poll, execution, { result: "skipped", reason: `changes are frozen: ${freeze.reason}` });
   }
   const begun = await context.tasks.begin(task, beginning);
-  if (typeof begun === "string") return end(poll, execution, { result: "done", reason: begun });
+  if (typeof begun === "string") return ended(poll, execution, { result: "done", reason: begun });
   const started = { ...execution, ref: begun };
   return move(
     { execution: started },
     executionEvent(schedule, "schedule.started", { execution: started, by: execution.by }),
   );
-}
-
-/** The execution with what is saved of a fault; undefined for a wait without one. */
-function afterFault({ record: { execution }, nowMs }: Poll, waiting: Wait<ScheduleChange>): Execution | undefined {
-  const { isProblem = false, tries = 0, delayMs, reason } = waiting;
-  return isProblem && execution !== undefined
-    ? { ...execution, tries, retryAtMs: nowMs + delayMs, fault: reason }
-    : undefined;
 }
 
 async function follow(poll: Poll): Promise<ScheduleResult> {
@@ -247,7 +240,7 @@ async function follow(poll: Poll): Promise<ScheduleResult> {
     await tasks.cancel(execution.ref, { by: `schedule:${name}`, reason: "the schedule is due again" });
     status = await tasks.status(task, execution.ref);
   }
-  return status.isOver ? end(poll, execution, status) : waitUntil(poll.nowMs + pollIntervalMs, poll);
+  return status.isOver ? ended(poll, execution, status) : waitUntil(poll.nowMs + pollIntervalMs, poll);
 }
 
 interface ExecutionEnd {
@@ -255,11 +248,6 @@ interface ExecutionEnd {
   readonly reason: string | undefined;
   /** Why it pauses the schedule, whatever the settings say. */
   readonly pauses?: string;
-}
-
-function end(poll: Poll, execution: Execution, how: ExecutionEnd): ScheduleResult {
-  const { change, events } = ended(poll, execution, how);
-  return move(change, ...events);
 }
 
 const endEvents = {
@@ -279,7 +267,7 @@ function ended(poll: Poll, execution: Execution, how: ExecutionEnd) {
       ? missedEvent(schedule, execution.dueMs, { times: 1, madeUp: "no", reason })
       : executionEvent(schedule, endEvents[result], { execution, reason, seconds });
   const { change, events } = incidentAfter(poll, execution, how);
-  return { change: { execution: undefined, last, ...change }, events: [event, ...events] };
+  return { kind: "move", change: { execution: undefined, last, ...change }, events: [event, ...events] } as const;
 }
 
 /** The first failure starts an incident, and a success ends it. What was not run, or cancelled, changes nothing. */
@@ -435,17 +423,14 @@ export function jitterOf({ name, jitterMs }: Pick<Schedule, "name" | "jitterMs">
 
 /** The times from `dueMs` (included) to now. */
 export function passedTimes(schedule: Schedule, dueMs: number, nowMs: number): PassedTimes {
-  const { cron } = schedule;
+  const { cron, missed } = schedule;
   let latestMs = dueMs;
   let count = 1;
-  for (let next = cron.next(dueMs); next !== undefined && next <= nowMs; next = cron.next(next)) {
+  for (let next = cron.next(dueMs); next !== undefined && next <= nowMs && count < maxCounted; next = cron.next(next)) {
     latestMs = next;
     count += 1;
-    if (count < maxCounted) continue;
-    latestMs = latestBefore(cron, next, nowMs);
-    break;
   }
-  const { missed } = schedule;
+  if (count === maxCounted) latestMs = latestBefore(cron, latestMs, nowMs);
   const windowMs = missed === "once" ? Number.POSITIVE_INFINITY : missed === "skip" ? onTimeMs : missed.withinMs;
   const lateMs = nowMs - latestMs - jitterOf(schedule, latestMs);
   return { latestMs, count, isMissed: lateMs > Math.min(windowMs, onTimeMs), isInTime: lateMs <= windowMs };

@@ -65,7 +65,6 @@ export const waveKeys = {
   }),
 };
 
-/** The keys of the options of runs. */
 export const runOptionKeys = {
   partial: setting(
     yesOrNo.optional(),
@@ -211,7 +210,6 @@ export function optionsOf(written: Partial<Pick<WrittenTask, keyof typeof runOpt
 
 type WrittenOperation = Pick<WrittenTask, keyof typeof operationKeys>;
 
-/** Operation of a run and its values. */
 export interface OperationChoice {
   readonly operation: string;
   readonly set: Readonly<Record<string, string>>;

@@ -3,8 +3,10 @@
  * key returns the first result: a run's id is derived from the key, and a sync or rotation in progress is resumed.
  */
 import { dirname } from "node:path";
+import { Readable } from "node:stream";
 import { SimfleetError } from "#core/errors.ts";
 import { type RunOptions, isRunSettled } from "#fleet/run.ts";
+import { type SimOperation, inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import type { AutomationAction, Task, TaskReference, TaskStatus } from "#fleet/task.ts";
 import type { AuthKeyService } from "#jobs/authkeys/open.ts";
 import type { CredentialService } from "#jobs/credentials/open.ts";
@@ -50,7 +52,7 @@ interface Signature extends Pick<Beginning, "isLate"> {
 
 export type Tasks = Pick<ServiceTasks, "begin" | "begunBefore" | "status" | "cancel">;
 
-export type AutomationTasks = Pick<ServiceTasks, "begin" | "status" | "cancel" | "runIdFor" | "changeSims">;
+export type AutomationTasks = Pick<ServiceTasks, "begin" | "status" | "cancel" | "changeSims">;
 
 const noSimMatches = "no SIM matches the filter";
 const allAsRequested = "every SIM already has the requested values";
@@ -71,7 +73,7 @@ export class ServiceTasks {
       case "apply":
         return this.#apply(task, options);
       case "sync":
-        return this.#sync(task, options.by);
+        return this.#deps.sims.sync(task.profile, { by: options.by }).then(({ syncId: id }) => ({ kind: "sync", id }));
       case "usage":
         return this.#deps.usage
           .sync(task.profile)
@@ -145,11 +147,6 @@ export class ServiceTasks {
     }
   }
 
-  /** The id of the run that a key stands for. */
-  runIdFor(key: string, atMs: number): string {
-    return runIdFor(key, atMs);
-  }
-
   /** Does an operation to SIMs, in the run with this id; an existing run is kept unchanged. */
   async changeSims(
     { sims, ...change }: Change & { readonly sims: readonly string[] },
@@ -216,10 +213,6 @@ export class ServiceTasks {
     return "submitted";
   }
 
-  async #sync({ profile }: TaskOf<"sync">, by: string): Promise<TaskReference> {
-    return { kind: "sync", id: (await this.#deps.sims.sync(profile, { by })).syncId };
-  }
-
   async #rotate(task: TaskOf<"rotate" | "rotate-authkey">, beginning: Beginning): Promise<TaskReference> {
     const { credentials, authKeys } = this.#deps;
     const { by } = beginning;
@@ -239,7 +232,7 @@ export class ServiceTasks {
     const { runs } = await runService.list({ limit: 50 });
     const report = { ...fleet, runs: runs.filter((run) => run.profile === profile) };
     const fix = "Create the folder, and allow simfleet to write to it";
-    await writeResults(file, linesOf(`${JSON.stringify(report, undefined, 2)}\n`), fix);
+    await writeResults(file, Readable.from([`${JSON.stringify(report, undefined, 2)}\n`]), fix);
     return { kind: "report", id: file };
   }
 }
@@ -256,10 +249,6 @@ function isNoSim(thrown: unknown): boolean {
 function isNothing({ calls, rows, problemsInAll, supersedes }: PlanReport, options: RunOptions): boolean {
   const isValid = problemsInAll === 0 || (options.partial && problemsInAll < rows);
   return calls === 0 && isValid && options.skipUnchanged !== false && supersedes.length === 0;
-}
-
-async function* linesOf(text: string): AsyncGenerator<string> {
-  yield await Promise.resolve(text);
 }
 
 function over(result: "done" | "failed" | "cancelled", reason?: string): TaskStatus {
@@ -285,7 +274,17 @@ function statusOfRotation(state: string, reason: string | null): TaskStatus {
   return state === "failed" ? over("failed", reason ?? undefined) : { isOver: false };
 }
 
-/** The folders that tasks write reports to. */
 export function foldersOfTasks(tasks: readonly (Task | AutomationAction)[]): string[] {
   return tasks.flatMap((task) => (task.job === "report" ? [dirname(task.file)] : []));
+}
+
+/** The operation of a task, if it has one, and the values for all rows; secret ones are left out. */
+export function shownOperation(
+  task: Task | AutomationAction,
+  profile: string,
+  operationOf: (name: string, profile: string) => SimOperation,
+) {
+  if (task.job !== "apply") return { operation: null, set: {} };
+  const operation = operationOf(task.operation, profile);
+  return { operation: operation.name, set: shownInputs(operation, inputsOf(operation, task.set)) };
 }

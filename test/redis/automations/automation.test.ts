@@ -9,9 +9,7 @@ import { beforeAll, Feed } from "#events/feed.ts";
 import type { Automation } from "#jobs/automations/config.ts";
 import { everySim, parseFilter } from "#fleet/filter.ts";
 import type { AutomationAction, TaskReference } from "#fleet/task.ts";
-import { type AutomationDeps, actOn } from "#jobs/automations/work.ts";
-import { AutomationService } from "#jobs/automations/service.ts";
-import { runIdFor } from "#jobs/runs/submit.ts";
+import { type AutomationDeps, actOn, AutomationService } from "#jobs/automations/service.ts";
 import { type AutomationLog, automationLog } from "#jobs/automations/record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
@@ -42,8 +40,6 @@ class Tasks {
   readonly runs = new Map<string, BegunRun>();
   readonly others: { readonly key: string; readonly id: string }[] = [];
   fault: Error | undefined;
-
-  readonly runIdFor = runIdFor;
 
   changeSims(
     { sims }: { sims: readonly string[] },

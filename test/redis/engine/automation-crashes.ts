@@ -9,9 +9,8 @@ import { beforeAll, Feed } from "#events/feed.ts";
 import type { AutomationAction } from "#fleet/task.ts";
 import type { Automation } from "#jobs/automations/config.ts";
 import { everySim } from "#fleet/filter.ts";
-import { actOn } from "#jobs/automations/work.ts";
+import { actOn } from "#jobs/automations/service.ts";
 import { automationLog } from "#jobs/automations/record.ts";
-import { runIdFor } from "#jobs/runs/submit.ts";
 import { Keys } from "#redis/keys.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -67,7 +66,6 @@ function begun(place: TestRedis, action: AutomationAction, fault?: Error): Crash
         inventory: { lookUp: (_, sims) => Promise.resolve(sims.map(() => known)) },
         keyColumnOf: () => "simId",
         tasks: {
-          runIdFor,
           begin: (task, how) => started.begin(task, how),
           changeSims: (task, how) => started.changeSims(task, how),
           status: () => Promise.resolve({ isOver: false }),
