@@ -5,7 +5,6 @@
 import type { FieldValue } from "#fleet/sim/field-text.ts";
 
 export interface EventFacts {
-  /** When it is emitted. */
   readonly when: string;
   readonly fields: Readonly<Record<string, string>>;
   /** For people, as a template (sentence.ts). */

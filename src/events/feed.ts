@@ -30,7 +30,6 @@ export interface EventQuery {
   readonly profile?: string | readonly string[] | undefined;
   /** Only events whose fields have these values. */
   readonly fields?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Only events at or after this time. */
   readonly sinceMs?: number | undefined;
 }
 
@@ -118,7 +117,6 @@ export class Feed {
     await emitOnceScript.run(this.#redis, [this.key, this.#keys.emittedOnce(mark)], args);
   }
 
-  /** Number of events currently kept. */
   size(): Promise<number> {
     return this.#redis.xlen(this.key);
   }

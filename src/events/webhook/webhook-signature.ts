@@ -6,7 +6,6 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Secret } from "#core/secret.ts";
 import { webhookKey } from "#core/webhook-secret.ts";
 
-/** The signed parts of a message. */
 export interface SignedParts {
   /** Unique id of the message, the same in every attempt. */
   readonly id: string;

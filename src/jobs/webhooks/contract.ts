@@ -1,6 +1,6 @@
 /** The routes of webhooks, and of what was delivered to them. */
 import { z } from "zod";
-import { count, id, instant, list, ofPage, pageOf } from "#contract/fields.ts";
+import { count, id, instant, list, listRoute, ofPage, pageOf } from "#contract/fields.ts";
 import { getRoute, route } from "#contract/route.ts";
 import { eventDocument } from "#events/contract.ts";
 import { webhookFormats } from "#fleet/webhook.ts";
@@ -44,7 +44,6 @@ export const webhookReport = z.object({
 
 export type WebhookReport = Readonly<z.infer<typeof webhookReport>>;
 
-/** The result of a test message. */
 export const testReport = z.object({
   webhook: z.string(),
   messageId: z.string(),
@@ -58,11 +57,11 @@ export type TestReport = Readonly<z.infer<typeof testReport>>;
 const ofWebhook = { method: "POST", role: "operator", tag: "webhooks", params: z.strictObject({ name: id }) } as const;
 const ofDelivery = { tag: "webhooks", params: z.strictObject({ deliveryId: id }), answer: deliveryDocument } as const;
 
-export const listWebhooks = getRoute({
-  path: "/webhooks",
-  summary: "List webhooks: state, pending messages, last delivery",
-  answer: pageOf("webhooks", webhookReport),
-});
+export const listWebhooks = listRoute(
+  "webhooks",
+  webhookReport,
+  "List webhooks: state, pending messages, last delivery",
+);
 
 export const testWebhook = route({
   ...ofWebhook,

@@ -49,12 +49,10 @@ export interface Delivery {
   readonly scheduledAtMs?: number;
 }
 
-/** Result of one attempt. */
 export interface TryEnd {
   /** `stopped`: the delivery has failed, and the receiver wants no more messages. */
   readonly kind: "delivered" | "again" | "failed" | "stopped";
   readonly status?: number | undefined;
-  /** Why it was not delivered. */
   readonly reason?: string | undefined;
   /** Set with `again`. */
   readonly nextAttemptAtMs?: number | undefined;
@@ -67,12 +65,11 @@ export function earlyMs({ nextAttemptAtMs = 0, scheduledAtMs = 0 }: Delivery, no
   return scheduledAtMs > nowMs + clockToleranceMs ? 0 : Math.max(0, nextAttemptAtMs - nowMs);
 }
 
-/** Builds a delivery's id; webhook names contain no dots. */
+/** Names of webhooks contain no dots. */
 export function deliveryIdOf(webhook: string, eventId: string): string {
   return `${webhook}.${eventId}`;
 }
 
-/** Splits a delivery's id; undefined if it is invalid. */
 export function partsOf(deliveryId: string): { webhook: string; eventId: string } | undefined {
   const [, webhook, eventId] = /^([A-Za-z0-9_-]{1,64})\.(\d{1,15}-\d{1,20})$/.exec(deliveryId) ?? [];
   return webhook === undefined || eventId === undefined ? undefined : { webhook, eventId };
@@ -84,12 +81,10 @@ export function placeOf(eventId: string): string {
   return `${ms.padStart(15, "0")}-${seq.padStart(20, "0")}`;
 }
 
-/** The event's id at a place. */
 export function eventIdAt(place: string): string {
   return place.replace(/^0+(?=\d)/, "").replace(/-0+(?=\d)/, "-");
 }
 
-/** The keys of a webhook. */
 export function deliveryKeys(keys: Keys, webhook: string) {
   return {
     /** Hash: whether it is stopped, and why; attempts that failed in a row; number of dropped deliveries. */
@@ -162,22 +157,11 @@ export class DeliveryLog {
     more: { livesMs?: number; result?: TryEnd["kind"]; fields?: Readonly<Record<string, string | undefined>> } = {},
   ): MoveCondition {
     const { livesMs = "", result = "", fields = {} } = more;
+    const { pending, webhook: ofWebhook } = this.#keysOf(webhook);
+    const limits = [placeOf(event.id), nextAttemptAtMs ?? "", livesMs, result, this.#deps.bounds.maxEvents];
     const eventFields = Object.entries(fields).flatMap(([name, value = ""]) => [name, value]);
-    const args = [
-      placeOf(event.id),
-      nextAttemptAtMs ?? "",
-      livesMs,
-      result,
-      this.#deps.clock.wallMs(),
-      this.#deps.bounds.maxEvents,
-      event.profile,
-      ...eventFields,
-    ];
-    return {
-      script: keepPending,
-      keys: [this.#keysOf(webhook).pending, this.#keysOf(webhook).webhook],
-      args: args.map(String),
-    };
+    const args = [...limits, event.profile, ...eventFields].map(String);
+    return { script: keepPending, keys: [pending, ofWebhook], args };
   }
 
   /** Records an attempt. @returns `over` if the delivery had ended before */
@@ -231,37 +215,28 @@ export class DeliveryLog {
   /** Whether a webhook is active, failing or stopped. `dropped`: number of pending deliveries that made room for newer ones. */
   async status(webhook: string) {
     const found = await this.#deps.redis.hgetall(this.#keysOf(webhook).webhook);
-    const { state, reason, stoppedAtMs, failures = 0, failure, dropped = 0 } = found;
+    const { state, reason, failures = 0, failure, dropped = 0 } = found;
     const isFailing = Number(failures) >= failingAfter;
     return {
       state: state === "stopped" ? ("stopped" as const) : isFailing ? ("failing" as const) : ("active" as const),
       reason: reason ?? (isFailing ? failure : undefined),
-      stoppedAtMs: stoppedAtMs === undefined ? undefined : Number(stoppedAtMs),
       dropped: Number(dropped),
     };
   }
 
-  /** Resumes a stopped webhook. */
   async resume(webhook: string): Promise<void> {
-    await this.#deps.redis.hdel(this.#keysOf(webhook).webhook, "state", "reason", "stoppedAtMs", "failures", "failure");
+    await this.#deps.redis.hdel(this.#keysOf(webhook).webhook, "state", "reason", "failures", "failure");
   }
 
-  /** Number of pending deliveries. */
   pendingCount(webhook: string): Promise<number> {
     return this.#deps.redis.zcard(this.#keysOf(webhook).pending);
   }
 
   /** Events whose deliveries are due, longest waiting first. */
   async due(webhook: string, atMost: number): Promise<string[]> {
-    const places = await this.#deps.redis.zrangebyscore(
-      this.#keysOf(webhook).pending,
-      "-inf",
-      this.#deps.clock.wallMs(),
-      "LIMIT",
-      0,
-      atMost,
-    );
-    return places.map(eventIdAt);
+    const { redis, clock } = this.#deps;
+    const { pending } = this.#keysOf(webhook);
+    return (await redis.zrangebyscore(pending, "-inf", clock.wallMs(), "LIMIT", 0, atMost)).map(eventIdAt);
   }
 
   /**
@@ -272,17 +247,11 @@ export class DeliveryLog {
     webhook: string,
     query: { limit: number; state?: Delivery["state"] | undefined; beforeEventId?: string | undefined },
   ): Promise<Delivery[]> {
+    const { deliveries } = this.#keysOf(webhook);
     const found: Delivery[] = [];
     let before = query.beforeEventId === undefined ? "+" : `(${placeOf(query.beforeEventId)}`;
     while (found.length < query.limit) {
-      const places = await this.#deps.redis.zrevrangebylex(
-        this.#keysOf(webhook).deliveries,
-        before,
-        "-",
-        "LIMIT",
-        0,
-        readAtOnce,
-      );
+      const places = await this.#deps.redis.zrevrangebylex(deliveries, before, "-", "LIMIT", 0, readAtOnce);
       const kept = await Promise.all(places.map((place) => this.#records.get(deliveryIdOf(webhook, eventIdAt(place)))));
       for (const one of kept) {
         if (one !== undefined && (query.state === undefined || one.state === query.state)) found.push(one);

@@ -13,7 +13,7 @@ export const webhooks = feature({
     const { service, consume } = openWebhooks(kernel);
     return {
       service,
-      routes: async () => (await import("./service.ts")).webhookEndpoints(service),
+      routes: async () => (await import("./open.ts")).webhookEndpoints(service),
       work: async () => {
         const deliverers = await consume(logIncidents(kernel.logger, { job: "deliver" }));
         return deliverers.map((deliverer) => kernel.watchOver("deliveries", deliverer));

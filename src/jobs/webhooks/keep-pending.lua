@@ -5,15 +5,14 @@
 -- refusal(keys, now, args) rejects nothing. keys 1 delivery (hash)   2 events (stream)   3 pending (sorted set: place by time
 -- of the next attempt)   4 webhook (hash). args 1 place   2 time of the next attempt, ms; '' if the delivery ends
 -- 3 new lifetime of the record, ms; '' to keep it   4 result of the attempt: 'delivered', 'again', 'failed', 'stopped'; '' if
--- there was none   5 now, ms   6 maximum number of events kept   7 profile   8 … fields of the events; the last value is the
--- reason
+-- there was none   5 maximum number of events kept   6 profile   7 … fields of the events; the last value is the reason
 
 local FAILING_AFTER = 3
 
 local function refusal(keys, _, args)
   local record, events, pending, webhook = keys[1], keys[2], keys[3], keys[4]
   local place, next_attempt_ms, lifetime_ms, result = args[1], args[2], args[3], args[4]
-  local function tell(type) emit(events, args[6], type, args[7], unpack(args, 8)) end
+  local function tell(type) emit(events, args[5], type, args[6], unpack(args, 7)) end
   if next_attempt_ms == '' then
     redis.call('ZREM', pending, place)
   else
@@ -21,7 +20,7 @@ local function refusal(keys, _, args)
   end
   if lifetime_ms ~= '' then redis.call('PEXPIRE', record, lifetime_ms) end
   if result == 'stopped' and redis.call('HGET', webhook, 'state') ~= 'stopped' then
-    redis.call('HSET', webhook, 'state', 'stopped', 'stoppedAtMs', args[5], 'reason', args[#args])
+    redis.call('HSET', webhook, 'state', 'stopped', 'reason', args[#args])
     tell('webhook.stopped')
   elseif result == 'delivered' then
     local failures = tonumber(redis.call('HGET', webhook, 'failures') or 0)

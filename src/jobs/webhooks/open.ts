@@ -1,16 +1,193 @@
-/** Opens webhooks: the log of deliveries, their queues, the sender and the service. */
+/** Opens webhooks: the log of deliveries, their queues, and the operations that the CLI and the HTTP API share. */
+import * as routes from "./contract.ts";
+import { randomBytes } from "node:crypto";
+import { messageOf, notConfigured, SimfleetError } from "#core/errors.ts";
+import { reportOf } from "#contract/fields.ts";
+import type { Clock } from "#core/time.ts";
+import { documentOfEvent } from "#events/contract.ts";
+import { type WebhookSender, webhookSender } from "#events/webhook/webhook.ts";
+import { type DeliveryQueues, type WebhookEndpoint, deliverEvent, deliveryQueues, sendOnce, wordsFor } from "./work.ts";
+import { type Delivery, beginDeliveries, deliveryIdOf, DeliveryLog, partsOf, placeOf } from "./deliveries.ts";
+import { type Endpoint, endpoint } from "#contract/route.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { consumeFeed } from "#events/consumer.ts";
-import { webhookSender } from "#events/webhook/webhook.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { DeliveryLog, beginDeliveries } from "./deliveries.ts";
-import { WebhookService } from "./service.ts";
-import { type WebhookEndpoint, deliverEvent, deliveryQueues } from "./work.ts";
+
+interface WebhookDeps {
+  readonly log: DeliveryLog;
+  readonly queues: DeliveryQueues;
+  readonly sender: Pick<WebhookSender, "send">;
+  readonly clock: Clock;
+  readonly names: readonly string[];
+  readonly endpointOf: (webhook: string) => WebhookEndpoint | undefined;
+  /** Account of a test message, if the webhook receives events of all accounts. */
+  readonly profile: string;
+}
+
+export class WebhookService {
+  readonly #deps: WebhookDeps;
+
+  constructor(deps: WebhookDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws SimfleetError WEBHOOK_NOT_FOUND */
+  #endpointOf(name: string): WebhookEndpoint {
+    const found = this.#deps.endpointOf(name);
+    if (found !== undefined) return found;
+    throw notConfigured("WEBHOOK_NOT_FOUND", "webhook", name, this.#names());
+  }
+
+  /** @throws SimfleetError DELIVERY_NOT_FOUND */
+  async #deliveryNamed(deliveryId: string): Promise<Delivery> {
+    const found = await this.#deps.log.delivery(deliveryId);
+    if (found !== undefined) return found;
+    throw new SimfleetError("DELIVERY_NOT_FOUND", `There is no delivery ${deliveryId}, or it is no longer kept`);
+  }
+
+  /** Only the origin of the address is shown: the rest may be secret. @throws SimfleetError WEBHOOK_NOT_FOUND */
+  async show(name: string): Promise<routes.WebhookReport> {
+    const { webhook, url } = this.#endpointOf(name);
+    const [status, pending, [last]] = await Promise.all([
+      this.#deps.log.status(name),
+      this.#deps.log.pendingCount(name),
+      this.#deps.log.newest(name, { limit: 1 }),
+    ]);
+    const lastDelivery = last && reportOfDelivery(last);
+    return reportOf(routes.webhookReport, { ...webhook, ...status, url: new URL(url).origin, pending, lastDelivery });
+  }
+
+  /** All configured webhooks, sorted by name. */
+  list(): Promise<routes.WebhookReport[]> {
+    return Promise.all(this.#names().map((name) => this.show(name)));
+  }
+
+  #names(): readonly string[] {
+    return this.#deps.names.toSorted();
+  }
+
+  /** Whether a live process delivers to the webhook. */
+  isServed(name: string): Promise<boolean> {
+    return this.#deps.queues.isServed(name);
+  }
+
+  /**
+   * Sends a test message at once, even if the webhook is stopped, and returns the result.
+   * @throws SimfleetError WEBHOOK_NOT_FOUND
+   */
+  async test(name: string): Promise<routes.TestReport> {
+    const { clock, profile, sender } = this.#deps;
+    const receiver = this.#endpointOf(name);
+    const id = `test-${randomBytes(9).toString("hex")}`;
+    const about = { profile: receiver.webhook.profile ?? profile, fields: { webhook: name } };
+    const sent = await sendOnce({ id, type: "webhook.test", atMs: clock.wallMs(), ...about }, receiver, sender);
+    return {
+      webhook: name,
+      messageId: `msg_${id}`,
+      accepted: sent.kind === "accepted",
+      status: sent.kind === "unanswered" ? null : sent.status,
+      reason: sent.kind === "accepted" ? null : wordsFor(sent),
+    };
+  }
+
+  /**
+   * Resumes a stopped webhook: its backlog is sent, events emitted while it was stopped are not.
+   * @throws SimfleetError WEBHOOK_NOT_FOUND
+   */
+  async resume(name: string): Promise<routes.WebhookReport> {
+    this.#endpointOf(name);
+    await this.#deps.log.resume(name);
+    return this.show(name);
+  }
+
+  /**
+   * Deliveries of one webhook or of all configured ones, newest event first.
+   * @param page `cursor` comes from the previous page
+   * @throws SimfleetError WEBHOOK_NOT_FOUND; USAGE for an invalid cursor
+   */
+  async deliveries(
+    { webhook, state }: { readonly webhook?: string | undefined; readonly state?: Delivery["state"] | undefined },
+    page: { readonly limit: number; readonly cursor?: string | undefined },
+  ): Promise<{ deliveries: routes.DeliveryReport[]; nextCursor: string | null }> {
+    if (webhook !== undefined) this.#endpointOf(webhook);
+    const after = page.cursor === undefined ? undefined : cursorOf(page.cursor);
+    const limit = page.limit + 1;
+    /** Deliveries of one webhook after the cursor, in the combined order of all webhooks: by event, then by name. */
+    const pageOf = async (name: string): Promise<Delivery[]> => {
+      const older = await this.#deps.log.newest(name, { limit, state, beforeEventId: after?.eventId });
+      if (after === undefined || name >= after.webhook) return older;
+      const same = await this.#deps.log.delivery(deliveryIdOf(name, after.eventId));
+      return same === undefined || (state !== undefined && same.state !== state) ? older : [same, ...older];
+    };
+    const found = (await Promise.all((webhook === undefined ? this.#names() : [webhook]).map(pageOf))).flat();
+    found.sort((a, b) => (rankOf(a) < rankOf(b) ? 1 : -1));
+    const shown = found.slice(0, page.limit);
+    return {
+      deliveries: shown.map(reportOfDelivery),
+      nextCursor: found.length > shown.length ? (shown.at(-1)?.deliveryId ?? null) : null,
+    };
+  }
+
+  /** @throws SimfleetError DELIVERY_NOT_FOUND */
+  async delivery(deliveryId: string): Promise<routes.DeliveryDocument> {
+    const found = await this.#deliveryNamed(deliveryId);
+    return { ...reportOfDelivery(found), event: documentOfEvent(found.event) };
+  }
+
+  /**
+   * Sends a delivery again, with the same message id and as many attempts as a new one.
+   * @throws SimfleetError DELIVERY_NOT_FOUND; WEBHOOK_NOT_FOUND; WEBHOOK_STOPPED
+   */
+  async redeliver(deliveryId: string): Promise<routes.DeliveryDocument> {
+    const { webhook, event } = await this.#deliveryNamed(deliveryId);
+    this.#endpointOf(webhook);
+    if ((await this.#deps.log.status(webhook)).state === "stopped") {
+      const message = `${webhook} is stopped: resume it with simfleet webhooks resume ${webhook}`;
+      throw new SimfleetError("WEBHOOK_STOPPED", message);
+    }
+    if ((await this.#deps.log.redeliver(deliveryId)) === "pending")
+      await this.#deps.queues.enqueueNow(webhook, event.id);
+    return this.delivery(deliveryId);
+  }
+}
+
+/** @throws SimfleetError USAGE */
+function cursorOf(text: string): { readonly webhook: string; readonly eventId: string } {
+  const cursor = partsOf(text);
+  if (cursor !== undefined) return cursor;
+  const fix = "use the nextCursor of the previous page";
+  throw new SimfleetError("USAGE", `${JSON.stringify(text)} is not a valid cursor: ${fix}`);
+}
+
+function rankOf({ webhook, event }: Delivery): string {
+  return `${placeOf(event.id)}.${webhook}`;
+}
+
+function reportOfDelivery(delivery: Delivery): routes.DeliveryReport {
+  const { id: eventId, type: eventType } = delivery.event;
+  return reportOf(routes.deliveryReport, { ...delivery, eventId, eventType });
+}
+
+export function webhookEndpoints(webhooks: WebhookService): readonly Endpoint[] {
+  return [
+    endpoint(routes.listWebhooks, async () => ({ webhooks: await webhooks.list(), nextCursor: null })),
+    endpoint(routes.testWebhook, ({ params }) => webhooks.test(params.name)),
+    endpoint(routes.resumeWebhook, ({ params }) => webhooks.resume(params.name)),
+    endpoint(routes.listDeliveries, ({ query: { limit, cursor, webhook, state } }) =>
+      webhooks.deliveries({ webhook, state }, { limit, cursor }),
+    ),
+    endpoint(routes.showDelivery, ({ params }) => webhooks.delivery(params.deliveryId)),
+    endpoint(routes.redeliver, ({ params }) => webhooks.redeliver(params.deliveryId)),
+  ];
+}
+
+/** Messages to one receiver in progress at once, per process. */
+const atOnce = 4;
+const restoreAtOnce = 1_000;
 
 type OnIncident = (incident: Incident) => void;
 
-/** The part of the kernel that webhooks use. */
 export type WebhookKernel = Pick<
   Kernel,
   "config" | "clock" | "redis" | "keys" | "bounds" | "connect" | "workerRegistry" | "lifecycle" | "feed" | "userAgent"
@@ -31,6 +208,7 @@ export function openWebhooks(kernel: WebhookKernel) {
   const context = { log, sender, clock, guard, endpointOf };
   const service = new WebhookService({ ...context, queues, names: Object.keys(webhooks), profile });
 
+  /** Delivers to a webhook until stopped. Deliveries that are due and have no job are enqueued again. */
   const deliverTo = (webhook: string, onIncident: OnIncident): Promise<Working> => {
     let known: readonly string[] = [];
     /** Reports each problem with the webhook's files once; messages continue with the previous content. */
@@ -41,10 +219,19 @@ export function openWebhooks(kernel: WebhookKernel) {
       }
       known = faults;
     };
+    const restore = async (): Promise<void> => {
+      try {
+        if ((await log.status(webhook)).state === "stopped") return;
+        await queues.enqueue(webhook, await log.due(webhook, restoreAtOnce));
+      } catch (thrown) {
+        onIncident({ message: `messages to ${webhook} could not be put back into the queue: ${messageOf(thrown)}` });
+      }
+    };
     return queues.consume(webhook, {
-      onIncident,
+      atOnce,
+      restore,
       work: (reference, signal) => deliverEvent(reference, context, signal).finally(reportFaults),
-      due: async (atMost) => ((await log.status(webhook)).state === "stopped" ? [] : log.due(webhook, atMost)),
+      onIncident: ({ message }) => onIncident({ message }),
     });
   };
 

@@ -5,7 +5,6 @@
  * triggers one attempt; the log determines what to send and whether. There is one queue per webhook, so that a slow or
  * unreachable receiver delays neither other webhooks nor runs.
  */
-import { messageOf } from "#core/errors.ts";
 import { about } from "#core/backoff.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
@@ -14,15 +13,12 @@ import { type NoticeEvent, contentOf } from "#events/webhook/webhook-message.ts"
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
 import type { Webhook } from "./config.ts";
 import { type Delivery, type DeliveryLog, type TryEnd, deliveryIdOf, earlyMs } from "./deliveries.ts";
-import type { Incident, WorkResult, Working } from "#engine/queue/job-result.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
 import { jobOptions } from "#engine/queue/open-queue.ts";
 import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
 
 /** A delivery, as a queue carries it: never the message. */
-export interface DeliveryReference {
-  readonly webhook: string;
-  readonly eventId: string;
-}
+type DeliveryReference = Readonly<{ webhook: string; eventId: string }>;
 
 /** Current address and signing secrets of a webhook. */
 export interface WebhookEndpoint {
@@ -72,8 +68,8 @@ export async function deliverEvent(
     return { kind: "ended" };
   }
   const { end, noted } = tried;
-  if (end.kind !== "again" || noted === "over") return { kind: "ended" };
-  return postponed((end.nextAttemptAtMs ?? 0) - clock.wallMs(), delivery);
+  if (end.nextAttemptAtMs === undefined || noted === "over") return { kind: "ended" };
+  return postponed(end.nextAttemptAtMs - clock.wallMs(), delivery);
 }
 
 /** Sends a message about an event to an endpoint once, without retries. */
@@ -114,12 +110,6 @@ function postponed(delayMs: number, { deliveryId }: Delivery): WorkResult {
   return { kind: "postponed", delayMs: Math.max(1, delayMs), scope: "job", reason: `${deliveryId} is tried again` };
 }
 
-// The queues of deliveries. Lost jobs are enqueued again from the log.
-
-/** Messages to one receiver in progress at once, per process. */
-const atOnce = 4;
-const restoreAtOnce = 1_000;
-
 export type DeliveryQueues = ReturnType<typeof deliveryQueues>;
 
 export function deliveryQueues(deps: QueueDeps) {
@@ -150,32 +140,5 @@ export function deliveryQueues(deps: QueueDeps) {
     await enqueue(webhook, [eventId]);
   };
 
-  /**
-   * Delivers to a webhook until stopped. Deliveries that are due and have no job are enqueued again.
-   * @param consumer `due`: ids of events whose delivery is due
-   */
-  const consume = (
-    webhook: string,
-    consumer: {
-      readonly work: (reference: DeliveryReference, signal: AbortSignal) => Promise<WorkResult>;
-      readonly due: (atMost: number) => Promise<readonly string[]>;
-      readonly onIncident: (incident: Incident) => void;
-    },
-  ): Promise<Working> => {
-    const { work, due, onIncident } = consumer;
-    return queues.consume(webhook, {
-      atOnce,
-      work,
-      restore: async () => {
-        try {
-          await enqueue(webhook, await due(restoreAtOnce));
-        } catch (thrown) {
-          onIncident({ message: `messages to ${webhook} could not be put back into the queue: ${messageOf(thrown)}` });
-        }
-      },
-      onIncident: ({ message }) => onIncident({ message }),
-    });
-  };
-
-  return { enqueue, enqueueNow, isServed: queues.isServed, consume, close: queues.close };
+  return { ...queues, enqueue, enqueueNow };
 }

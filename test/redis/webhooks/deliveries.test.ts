@@ -222,7 +222,6 @@ describe("stopped webhooks", () => {
     expect(await harness.log.status("ops")).toEqual({
       state: "stopped",
       reason: "it returned 410 Gone",
-      stoppedAtMs: beganAtMs,
       dropped: 0,
     });
     expect(await harness.reported()).toEqual([

@@ -6,7 +6,7 @@ import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.t
 import { deliveryQueues } from "#jobs/webhooks/work.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
-import { WebhookService } from "#jobs/webhooks/service.ts";
+import { WebhookService } from "#jobs/webhooks/open.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-harness.ts";
 
@@ -172,7 +172,8 @@ describe("deliveries sent again manually", () => {
         turns.push(eventId);
         return Promise.resolve({ kind: "ended" });
       },
-      due: () => Promise.resolve([]),
+      atOnce: 1,
+      restore: () => undefined,
       onIncident: ({ message }) => expect.unreachable(message),
     });
     await expect.poll(() => turns).toEqual([eventOf(1).id]);
