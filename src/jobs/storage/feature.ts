@@ -44,7 +44,7 @@ export const storage = feature({
           { metric: "redisMemoryLimit", value: limitBytes, labels: {} },
         ];
       },
-      folders: async () => (await import("./sweep.ts")).archivedMonths(config.retention.archive),
+      folders: async () => (await import("./service.ts")).archivedMonths(config.retention.archive),
     };
   },
   commands: {

@@ -1,12 +1,31 @@
 /** Reports on Redis's memory, warns before it is full, and removes what has been kept for long enough. */
 import { keepAnswers } from "#core/kept.ts";
-import { dayMs, every, minuteMs } from "#core/time.ts";
+import { type Clock, dayMs, every, minuteMs } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/memory.ts";
 import type { Feed } from "#events/feed.ts";
 import { type StoragePart, type StorageReport, showStorage } from "./contract.ts";
-import { formerProfiles, noteProfiles, storageParts, type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
-import { messageOf } from "#core/errors.ts";
+import { messageOf, SimfleetError } from "#core/errors.ts";
+import type { KeyColumn } from "#fleet/sim/sim.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
+import type { RotationLog } from "#jobs/credentials/record.ts";
+import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
+import { type Inventory, forgetGoneSims } from "#jobs/inventory/store/inventory.ts";
+import type { SyncLog } from "#jobs/inventory/store/sync-record.ts";
+import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import { type RunRemoval, endedBefore } from "#jobs/runs/removal/removal.ts";
+import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
+import type { Retention } from "./config.ts";
+import { createHash } from "node:crypto";
+import { mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import { openFile } from "#core/files/open-file.ts";
+import { checkFolder, replaceFile } from "#core/files/write-file.ts";
+import { readSharing, sharingKey } from "#engine/sharing.ts";
+import type { Keys } from "#redis/keys.ts";
+import { Script } from "#redis/script.ts";
 
 const hourMs = 60 * minuteMs;
 
@@ -148,4 +167,265 @@ export function watchStorage(
     stopping.abort();
     await sweeping;
   };
+}
+
+// One sweep: removes what has been kept for long enough. Rows are archived first, if there is an archive; a run whose rows
+// cannot be archived keeps them. Every removal may be interrupted and is completed by the next sweep.
+
+export interface SweepDeps extends StoreDeps {
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly runRemoval: RunRemoval;
+  readonly inventory: Inventory;
+  readonly syncs: SyncLog;
+  readonly rotations: Pick<RotationLog, "records" | "forget">;
+  readonly features: readonly DataOfFeature[];
+  readonly configuredRotations: readonly string[];
+  readonly retention: Retention;
+  readonly profiles: readonly string[];
+  readonly keyColumnOf: (profile: string) => KeyColumn;
+  readonly archiveOf: (run: RunRecord) => Promise<{ readonly report: object; readonly lines: AsyncIterable<string> }>;
+}
+
+export interface SweepReport {
+  readonly runs: number;
+  readonly rowsOfRuns: number;
+  readonly goneSims: number;
+  readonly rotations: number;
+  readonly profiles: number;
+  /** Data that could not be removed, with the reason. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * @param nowMs by Redis's clock, ms since the epoch: that of a process may be wrong
+ * @param signal aborts between two runs
+ */
+export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal): Promise<SweepReport> {
+  const { retention, profiles, syncs, ledger, runRemoval } = deps;
+  const rowsMs = Math.min(retention.rowsMs, retention.runsMs);
+  const counts = { runs: 0, rowsOfRuns: 0, goneSims: 0, rotations: 0, profiles: 0 };
+  const problems: string[] = [];
+  for await (const run of ledger.createdBefore(nowMs - rowsMs)) {
+    if (signal.aborted) break;
+    try {
+      if (endedBefore(run, nowMs - rowsMs) && (await runRemoval.hasRows(run.runId))) {
+        await runRemoval.removeRows(run, await archived(run, deps));
+        counts.rowsOfRuns += 1;
+      }
+      if (endedBefore(run, nowMs - retention.runsMs)) {
+        await runRemoval.remove(run);
+        counts.runs += 1;
+      }
+    } catch (thrown) {
+      problems.push(`run ${run.runId}: ${messageOf(thrown)}`);
+    }
+  }
+  for (const profile of profiles) {
+    if (signal.aborted) break;
+    await syncs.forgetOldClaims(profile);
+    const options = { beforeMs: nowMs - retention.goneSimsMs, keyColumn: deps.keyColumnOf(profile) };
+    counts.goneSims += await forgetGoneSims(profile, options, deps);
+    for (const rotation of await deps.rotations.records(profile)) {
+      const isKept = deps.configuredRotations.includes(rotation.name) || !isRotationOver(rotation);
+      if (isKept || (rotation.finishedAtMs ?? rotation.startedAtMs) >= nowMs - retention.rotationsMs) continue;
+      await deps.rotations.forget(rotation);
+      counts.rotations += 1;
+    }
+  }
+  for (const { profile, sinceMs } of await formerProfiles(profiles, deps)) {
+    if (signal.aborted || sinceMs >= nowMs - retention.profilesMs) break;
+    if (await removeProfile(profile, deps)) counts.profiles += 1;
+  }
+  await removeUnusedInventories(profiles, deps);
+  return { ...counts, problems };
+}
+
+/** The path of the archived results; undefined without an archive, and if the removal had started before. */
+async function archived(run: RunRecord, { retention, archiveOf }: SweepDeps): Promise<string | undefined> {
+  const { archive } = retention;
+  if (archive === undefined || run.rowsRemovedAtMs !== undefined) return undefined;
+  return archiveRun(archive, run, await archiveOf(run));
+}
+
+// The archive: the results and the report of a run as files, written before its rows are removed from Redis. A run is
+// archived when both files are on disk and the results, read back, have the hash of what was written and a row for every
+// row of the run.
+//
+//   <folder>/2026/11/r-20261120-103045-x7k2m9ab.results.csv.gz
+//   <folder>/2026/11/r-20261120-103045-x7k2m9ab.report.json
+
+/**
+ * Writes a run to the archive; files of an earlier attempt are replaced.
+ * @param parts `report`: the document that `runs show --json` prints; `lines`: the results as CSV, read once
+ * @returns the path of the results
+ * @throws the error of the file system or of the rows; SimfleetError RESULTS_NOT_WRITABLE if what was written does not read
+ *   back
+ */
+async function archiveRun(
+  folder: string,
+  { runId, createdAtMs, total }: RunRecord,
+  parts: Awaited<ReturnType<SweepDeps["archiveOf"]>>,
+): Promise<string> {
+  const month = new Date(createdAtMs).toISOString().slice(0, 7).replace("-", "/");
+  const path = join(folder, month);
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  await checkFolder(path);
+  const results = join(path, `${runId}.results.csv.gz`);
+  const written = createHash("sha256");
+  let records = 0;
+  const counted = async function* (): AsyncGenerator<string> {
+    for await (const line of parts.lines) {
+      written.update(line);
+      records += 1;
+      yield line;
+    }
+  };
+  await pipeline(counted, createGzip(), (packed: AsyncIterable<Buffer>) =>
+    replaceFile(results, packed, { mode: 0o600 }),
+  );
+  const readBack = createHash("sha256");
+  const file = await openFile(results, { links: "refuse" });
+  await pipeline(file.createReadStream(), createGunzip(), readBack);
+  if (readBack.digest("hex") !== written.digest("hex") || records !== total + 1) {
+    throw new SimfleetError("RESULTS_NOT_WRITABLE", `The archive ${results} does not read back as it was written`);
+  }
+  const report = join(path, `${runId}.report.json`);
+  await replaceFile(report, `${JSON.stringify(parts.report, null, 2)}\n`, { mode: 0o600 });
+  return results;
+}
+
+/** The folders of the archive: `<archive>/2026/11`. */
+export async function archivedMonths(archive: string | undefined): Promise<string[]> {
+  if (archive === undefined) return [];
+  const years = await foldersIn(archive, /^\d{4}$/);
+  return (await Promise.all(years.map((year) => foldersIn(year, /^\d{2}$/)))).flat();
+}
+
+async function foldersIn(path: string, isWanted: RegExp): Promise<string[]> {
+  const names = await readdir(path).catch(() => []);
+  return names.filter((name) => isWanted.test(name)).map((name) => join(path, name));
+}
+
+// Profiles that no worker has in its configuration anymore. Every worker notes its profiles with the time, so that one
+// worker does not remove what another works on.
+
+const removedAtOnce = 500;
+/** Sorted set: profile to the time when a worker had it in its configuration last. */
+const profilesKey = (keys: Keys): string => keys.of("profiles");
+
+type Deps = Pick<StoreDeps, "redis" | "keys">;
+
+/** A profile that is kept, and since when no worker has had it and no sync of it has started. */
+export interface FormerProfile {
+  readonly profile: string;
+  readonly sinceMs: number;
+}
+
+export async function noteProfiles(profiles: readonly string[], nowMs: number, { redis, keys }: Deps): Promise<void> {
+  if (profiles.length > 0) await redis.zadd(profilesKey(keys), ...profiles.flatMap((profile) => [nowMs, profile]));
+}
+
+/** The noted profiles that are not among the configured ones, longest unused first; a sync is a use, also by a command. */
+export async function formerProfiles(configured: readonly string[], { redis, keys }: Deps): Promise<FormerProfile[]> {
+  const noted = await redis.zrange(profilesKey(keys), "0", "-1", "WITHSCORES");
+  const former: FormerProfile[] = [];
+  for (let at = 0; at < noted.length; at += 2) {
+    const profile = noted[at] ?? "";
+    if (configured.includes(profile)) continue;
+    const syncedAtMs = Number((await redis.hget(keys.sync(profile), "startedAtMs")) ?? 0);
+    former.push({ profile, sinceMs: Math.max(Number(noted[at + 1]), syncedAtMs) });
+  }
+  return former.sort((a, b) => a.sinceMs - b.sinceMs);
+}
+
+/**
+ * Removes what features store of a profile, and its rotations. A removal that was interrupted is completed by the next one.
+ * @returns false if a rotation of it is in progress: nothing is removed then
+ */
+export async function removeProfile(
+  profile: string,
+  { redis, keys, rotations, features }: Pick<SweepDeps, "redis" | "keys" | "rotations" | "features">,
+): Promise<boolean> {
+  const records = await rotations.records(profile);
+  if (records.some((record) => !isRotationOver(record))) return false;
+  for (const record of records) await rotations.forget(record);
+  await redis.hdel(sharingKey(keys), profile);
+  // Others may still have the inventory of its name; without any, it goes with the inventories (below).
+  const isNamed = (await readSharing({ redis, keys })).names.has(profile);
+  const words = features.flatMap(({ profileData = [] }) => profileData).filter((word) => word !== "sims" || !isNamed);
+  for (const word of words) await removeKeys(word, profile, { redis, keys });
+  await redis.srem(keys.queueNames(), `syncs-${profile}`);
+  await redis.hdel(keys.quotaOwners(), profile);
+  await redis.zrem(profilesKey(keys), profile);
+  return true;
+}
+
+/** Removes the inventories that these profiles had before they came to share one, and those that no profile has anymore. */
+export async function removeUnusedInventories(profiles: readonly string[], { redis, keys }: Deps): Promise<void> {
+  const { left, nameOf, names } = await readSharing({ redis, keys });
+  const unshared = profiles.filter((profile) => nameOf(profile) !== profile && !names.has(profile));
+  for (const name of [...left.values(), ...unshared]) {
+    const phase = (await redis.hget(keys.sync(name), "phase")) ?? "";
+    // A sync that started in it continues in the shared one first.
+    if (unshared.includes(name) && ["listing", "sweeping"].includes(phase)) continue;
+    if ((await redis.exists(keys.simsHead(name), keys.simsClaims(name), keys.sync(name))) === 0) continue;
+    await removeKeys("sims", name, { redis, keys });
+  }
+  if (left.size > 0) await redis.hdel(sharingKey(keys), ...left.keys());
+}
+
+async function removeKeys(word: string, name: string, { redis, keys }: Deps): Promise<void> {
+  const found = [keys.of(word, name)];
+  for await (const { key } of keysLike(`${word}:${name}:`, { redis, keys })) found.push(key);
+  for (let at = 0; at < found.length; at += removedAtOnce) await redis.unlink(found.slice(at, at + removedAtOnce));
+}
+
+// How much of Redis's memory each kind of data uses. The kind follows from the key's first word after the common prefix.
+
+const measureScript = Script.load(new URL("./measure-keys.lua", import.meta.url));
+const keysAtOnce = 500;
+/** Members of a list, set or hash that Redis measures to estimate the rest. */
+const samples = 20;
+
+export interface DataOfFeature {
+  /** First words of keys whose second is a profile: they are removed with the profile. */
+  readonly profileData?: readonly string[];
+  /** By kind of data, the first words of its keys. */
+  readonly data?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The kinds of what the engine stores. */
+const engineData = { queues: ["queue", "queues", "workers", "work"] } as const;
+
+/** Bytes and keys of each kind of data, the largest first. @param features declare the first words of their keys */
+export async function storageParts(deps: Deps, features: readonly DataOfFeature[]): Promise<StoragePart[]> {
+  const kinds = new Map(
+    [{ data: engineData }, ...features].flatMap(({ data = {} }) =>
+      Object.entries(data).flatMap(([kind, words]) => words.map((word) => [word, kind] as const)),
+    ),
+  );
+  const parts = new Map<string, { bytes: number; keys: number }>();
+  for await (const { key, bytes } of keysLike("", deps)) {
+    const [, word = ""] = key.slice(deps.keys.prefix.length).split(":", 2);
+    const part = kinds.get(word) ?? word;
+    const sum = parts.get(part) ?? { bytes: 0, keys: 0 };
+    parts.set(part, { bytes: sum.bytes + bytes, keys: sum.keys + 1 });
+  }
+  return [...parts].map(([part, sum]) => ({ part, ...sum })).toSorted((a, b) => b.bytes - a.bytes);
+}
+
+/** Each key that starts with the common prefix and `start`, at least once, with its memory. */
+async function* keysLike(
+  start: string,
+  { redis, keys }: Deps,
+): AsyncGenerator<{ readonly key: string; readonly bytes: number }> {
+  const pattern = `${keys.prefix.replaceAll(/[[\]*?\\]/g, "\\$&")}:${start}*`;
+  let cursor = "0";
+  do {
+    const reply = await measureScript.run(redis, [keys.runs()], [cursor, pattern, keysAtOnce, samples]);
+    const [next, ...found] = reply as [string, ...(string | number)[]];
+    for (let at = 0; at < found.length; at += 2) yield { key: String(found[at]), bytes: Number(found[at + 1]) };
+    cursor = next;
+  } while (cursor !== "0");
 }

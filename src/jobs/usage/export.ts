@@ -41,7 +41,6 @@ export function getExportedFile(
   return { ...parts, output: exportedFile };
 }
 
-/** Rules and means of a download. */
 export interface DownloadDeps {
   readonly hosts: readonly string[];
   /** Whether the platform is on this machine, as the sandbox: only then its files may be. */

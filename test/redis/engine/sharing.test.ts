@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { inventoryOf, noteFleet, readSharing } from "#engine/sharing.ts";
-import { removeUnusedInventories } from "#jobs/storage/sweep.ts";
+import { removeUnusedInventories } from "#jobs/storage/service.ts";
 import { Keys } from "#redis/keys.ts";
 import { openTestRedis } from "../../support/redis.ts";
 

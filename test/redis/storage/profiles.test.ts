@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { simsPerChunk } from "#jobs/inventory/store/inventory.ts";
-import { formerProfiles, noteProfiles } from "#jobs/storage/sweep.ts";
+import { formerProfiles, noteProfiles } from "#jobs/storage/service.ts";
 import { begunAtMs, keptBounds } from "../ledger/run-of.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { storageHarness } from "./storage-harness.ts";

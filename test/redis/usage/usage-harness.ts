@@ -8,7 +8,7 @@ import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Threshold } from "#jobs/usage/config.ts";
-import { readUsage } from "#jobs/usage/work.ts";
+import { readUsage } from "#jobs/usage/open.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import type { TestRedis } from "../../support/redis.ts";
