@@ -15,20 +15,8 @@ import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { DropFolder } from "./config.ts";
-import {
-  type FoundFile,
-  Folder,
-  droppedFileRules,
-  type TakenName,
-  besideName,
-  isInput,
-  nameFault,
-  readTakenName,
-  safeName,
-  takenName,
-} from "./folder.ts";
 import { backoffMs } from "#core/backoff.ts";
-import { messageOf, IntakeError, SimfleetError } from "#core/errors.ts";
+import { IntakeError, messageOf, SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { isRunSettled } from "#fleet/run.ts";
 import { withoutContent } from "#intake/columns.ts";
@@ -36,6 +24,10 @@ import type { RunService } from "#jobs/runs/service.ts";
 import type { Planned } from "#jobs/runs/plan/plans.ts";
 import { exitCodeOf } from "#jobs/runs/report.ts";
 import { newRunId } from "#jobs/runs/submit.ts";
+import { existsSync } from "node:fs";
+import { type FileHandle, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { type FileRules, FileRefusedError, openFile } from "#core/files/open-file.ts";
+import { checkFolder, holdFolder, replaceFile } from "#core/files/write-file.ts";
 
 type EndedRun = Extract<FileRun, { isOver: true }>;
 
@@ -50,19 +42,29 @@ export interface DropFolderDeps {
   readonly files?: Folder;
 }
 
+const pauses = { baseMs: 2_000, capMs: 60_000 };
+
+/** Memory of a file: since when its fingerprint is the same, and its last fault. */
+interface Seen {
+  fingerprint?: string;
+  sinceMs: number;
+  /** The code if there is one, since messages contain names of files. */
+  fault?: string | undefined;
+  tries: number;
+  againAtMs: number;
+}
+
 export class DropFolderWork {
   readonly #deps: DropFolderDeps;
   readonly #folder: Folder;
-  readonly #stillness: ReturnType<typeof openStillness>;
-  readonly #incidents: ReturnType<typeof openIncidents>;
+  /** By the path of a file below the folder, or that of a folder. */
+  readonly #seen = new Map<string, Seen>();
   /** Runs of the files that this process has claimed or continued. */
   readonly #own = new Set<string>();
 
   constructor(deps: DropFolderDeps) {
     this.#deps = deps;
     this.#folder = deps.files ?? new Folder(deps.folder.path);
-    this.#stillness = openStillness(deps.clock, deps.folder.settleMs);
-    this.#incidents = openIncidents(deps.clock, (message) => deps.onIncident(this.#folder.readable(message)));
   }
 
   /** @param signal aborts between two files */
@@ -79,26 +81,67 @@ export class DropFolderWork {
     const processingPath = join(path, "processing");
     let incoming: FoundFile[] = [];
     let processing: FoundFile[] = [];
-    const isListed = await this.#incidents.try(path, async () => {
+    const isListed = await this.#try(path, async () => {
       await this.#folder.open();
       incoming = await this.#folder.list("incoming", isInput);
     });
     if (!isListed) return;
     for (const file of incoming) {
       if (signal.aborted) return;
-      if (!this.#stillness.isStill(file.name, file.fingerprint)) continue;
-      await this.#incidents.try(file.name, () => this.#take(file));
+      if (!this.#isStill(file.name, file.fingerprint)) continue;
+      await this.#try(file.name, () => this.#take(file));
     }
-    await this.#incidents.try(processingPath, async () => {
+    await this.#try(processingPath, async () => {
       processing = await this.#folder.list("processing", (name) => readTakenName(name) !== undefined);
     });
     for (const file of processing) {
       if (signal.aborted) return;
-      await this.#incidents.try(inProcessing(file.name), () => this.#goOn(file));
+      await this.#try(inProcessing(file.name), () => this.#goOn(file));
     }
     const names = [...incoming.map(({ name }) => name), ...processing.map(({ name }) => inProcessing(name))];
-    this.#stillness.keepOnly(new Set(names));
-    this.#incidents.keepOnly(new Set([...names, path, processingPath]));
+    const present = new Set([...names, path, processingPath]);
+    for (const name of this.#seen.keys()) if (!present.has(name)) this.#seen.delete(name);
+  }
+
+  #seenOf(name: string): Seen {
+    const seen = this.#seen.get(name) ?? { sinceMs: 0, tries: 0, againAtMs: 0 };
+    this.#seen.set(name, seen);
+    return seen;
+  }
+
+  /**
+   * Detects when a file is complete: its fingerprint was the same in every poll for long enough. No file system shows whether
+   * a writer has finished; an unchanged file can be detected on all of them, including network mounts. Only this process's
+   * clock is used, so the files' times may come from any other clock.
+   */
+  #isStill(name: string, fingerprint: string): boolean {
+    const { clock, folder } = this.#deps;
+    const seen = this.#seenOf(name);
+    const nowMs = clock.monotonicMs();
+    if (seen.fingerprint === fingerprint) return nowMs - seen.sinceMs >= folder.settleMs;
+    Object.assign(seen, { fingerprint, sinceMs: nowMs });
+    return false;
+  }
+
+  /**
+   * Does the work unless it is delayed. A fault is reported when it first occurs or changes, and delays the next attempt.
+   * @returns whether it succeeded
+   */
+  async #try(what: string, work: () => Promise<void>): Promise<boolean> {
+    const { clock, onIncident } = this.#deps;
+    const seen = this.#seenOf(what);
+    if (seen.fault !== undefined && clock.monotonicMs() < seen.againAtMs) return false;
+    try {
+      await work();
+      Object.assign(seen, { fault: undefined, tries: 0 });
+      return true;
+    } catch (thrown) {
+      const fault = kindOf(thrown);
+      const tries = seen.tries + 1;
+      if (seen.fault !== fault) onIncident(this.#folder.readable(`${what}: ${messageOf(thrown)} (it is tried again)`));
+      Object.assign(seen, { fault, tries, againAtMs: clock.monotonicMs() + backoffMs(pauses, tries) });
+      return false;
+    }
   }
 
   async #take(file: FoundFile): Promise<void> {
@@ -136,7 +179,7 @@ export class DropFolderWork {
     const run = await this.#deps.runs.status(file.runId);
     if (run?.isOver === false) return;
     const seen = `${run === undefined ? "no run" : "over"} ${fingerprint}`;
-    if (!this.#own.has(file.runId) && !this.#stillness.isStill(inProcessing(name), seen)) return;
+    if (!this.#own.has(file.runId) && !this.#isStill(inProcessing(name), seen)) return;
     this.#own.add(file.runId);
     const done = await this.#deps.guard.run(`file ${name}`, () => {
       if (run !== undefined) return this.#finish(file, run);
@@ -222,60 +265,9 @@ function inProcessing(name: string): string {
 const writtenLater =
   "The file was changed after it was picked up: the run processed its previous content. Write to another name and rename the complete file, or raise dropFolder.settleSeconds.";
 
-// Retries failed work with growing delays; reports an error when it first occurs or changes.
-
-const pauses = { baseMs: 2_000, capMs: 60_000 };
-
-function openIncidents(clock: Clock, emit: (message: string) => void) {
-  /** `kind` distinguishes errors: the code if there is one, since messages contain file names. */
-  const incidents = new Map<string, { readonly kind: string; readonly tries: number; readonly againAtMs: number }>();
-  return {
-    /** Does the work unless it is delayed; an error is reported and delays the next attempt. @returns whether it succeeded */
-    async try(what: string, work: () => Promise<void>): Promise<boolean> {
-      const before = incidents.get(what);
-      if (before !== undefined && clock.monotonicMs() < before.againAtMs) return false;
-      try {
-        await work();
-        incidents.delete(what);
-        return true;
-      } catch (thrown) {
-        const kind = kindOf(thrown);
-        const tries = (before?.tries ?? 0) + 1;
-        incidents.set(what, { kind, tries, againAtMs: clock.monotonicMs() + backoffMs(pauses, tries) });
-        if (before?.kind !== kind) emit(`${what}: ${messageOf(thrown)} (it is tried again)`);
-        return false;
-      }
-    },
-    keepOnly: (names: ReadonlySet<string>): void => forgetOthers(incidents, names),
-  };
-}
-
 function kindOf(thrown: unknown): string {
   const hasCode = thrown instanceof Error && "code" in thrown && typeof thrown.code === "string";
   return hasCode ? (thrown.code as string) : messageOf(thrown);
-}
-
-// Detects when a file is complete: its fingerprint was the same in every poll for long enough. No file system shows whether a
-// writer has finished; an unchanged file can be detected on all of them, including network mounts. Only this process's
-// clock is used, so the files' times may come from any other clock.
-
-function openStillness(clock: Clock, settleMs: number) {
-  const sights = new Map<string, { readonly fingerprint: string; readonly sinceMs: number }>();
-  return {
-    /** Records the current fingerprint of a file. @returns whether it has been unchanged for long enough */
-    isStill(name: string, fingerprint: string): boolean {
-      const nowMs = clock.monotonicMs();
-      const before = sights.get(name);
-      if (before?.fingerprint === fingerprint) return nowMs - before.sinceMs >= settleMs;
-      sights.set(name, { fingerprint, sinceMs: nowMs });
-      return false;
-    },
-    keepOnly: (names: ReadonlySet<string>): void => forgetOthers(sights, names),
-  };
-}
-
-function forgetOthers(known: Map<string, unknown>, names: ReadonlySet<string>): void {
-  for (const name of known.keys()) if (!names.has(name)) known.delete(name);
 }
 
 // Polls a drop folder until stopped. It polls because network mounts do not notify about new files.
@@ -347,7 +339,6 @@ export function droppedFileRuns(deps: { runService: RunService; clock: Clock; fo
       return { isOver: true, isGood, state: state as string, reason: why, sha256 } as const;
     },
 
-    /** The results of a run that has ended, as CSV. */
     results: (runId: string): AsyncIterable<string> => runService.results(runId, { format: "csv" }),
   };
 }
@@ -357,4 +348,219 @@ function isAboutTheFile(thrown: unknown): thrown is SimfleetError {
   if (!(thrown instanceof SimfleetError)) return false;
   const isOfTheSystem = thrown.cause instanceof Error && "syscall" in thrown.cause;
   return (thrown.code === "INPUT_INVALID" || thrown.code === "USAGE") && !isOfTheSystem;
+}
+
+// The drop folder in the file system: listing files, and moves that are atomic. The only assumption is that the file system
+// renames atomically within one folder.
+//   (path)  ->  processing/  ->  done/ | failed/
+// Anyone who can write to the folder can replace anything in it at any moment. So the three subfolders are checked and held
+// open for a round, and on Linux accessed through the open handles, not through their names; open-file.ts opens files.
+
+export type Place = "incoming" | "processing" | "done" | "failed";
+
+/** A link, or a second name of a file, could lead to a file that only this process may read. */
+const droppedFileRules: FileRules = { links: "refuse", isOneName: true };
+
+const madePlaces = ["processing", "done", "failed"] as const;
+/** Where Linux exposes the open files of this process. */
+const heldFiles = "/proc/self/fd";
+
+export interface FoundFile {
+  /** Name as text; other programs may use any encoding. */
+  readonly name: string;
+  /** Name as stored by the file system. */
+  readonly rawName: Buffer;
+  /** Reason to reject the entry. Absent: a regular file. Other entries in the folder itself are not listed. */
+  readonly oddity?: "a symbolic link" | "not a regular file";
+  /** Changes with the content: built from inode, size and modification time. */
+  readonly fingerprint: string;
+}
+
+export class Folder {
+  readonly path: string;
+  readonly #held = new Map<Place, FileHandle>();
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /**
+   * Creates missing subfolders and holds them open until `close`. The folder itself must exist: it may be a mount that is
+   * currently absent.
+   * @throws FileRefusedError if a subfolder is a link, not a folder, or belongs to another user
+   */
+  async open(): Promise<void> {
+    await this.close();
+    for (const place of madePlaces) {
+      const path = join(this.path, place);
+      await mkdir(path).catch(unless("EEXIST"));
+      if (existsSync(heldFiles)) this.#held.set(place, await holdFolder(path));
+      else await checkFolder(path);
+    }
+  }
+
+  async close(): Promise<void> {
+    const handles = [...this.#held.values()];
+    this.#held.clear();
+    await Promise.all(handles.map((handle) => handle.close()));
+  }
+
+  pathOf(place: Place, name = ""): string {
+    const handle = this.#held.get(place);
+    if (handle !== undefined) return join(heldFiles, String(handle.fd), name);
+    return join(this.path, place === "incoming" ? "" : place, name);
+  }
+
+  /** Replaces the paths of handles in a message by the names of folders. */
+  readable(message: string): string {
+    let text = message;
+    for (const [place, { fd }] of this.#held)
+      text = text.replaceAll(join(heldFiles, `${fd}/`), `${join(this.path, place)}/`);
+    return text;
+  }
+
+  /**
+   * The matching files of a place, oldest first. In the folder itself links, folders and pipes are ignored; in the others
+   * they are listed with their type.
+   */
+  async list(place: Place, isWanted: (name: string) => boolean): Promise<FoundFile[]> {
+    const entries = await readdir(this.pathOf(place), { encoding: "buffer" });
+    const found: (FoundFile & { readonly mtimeNs: bigint })[] = [];
+    for (const rawName of entries) {
+      const name = rawName.toString(); // invalid UTF-8 is shown as U+FFFD
+      if (!isWanted(name)) continue;
+      const facts = await this.#facts(place, rawName);
+      if (facts === undefined || (facts.oddity !== undefined && place === "incoming")) continue;
+      found.push({ name, rawName, ...facts });
+    }
+    return found.sort((a, b) => Number(a.mtimeNs - b.mtimeNs) || (a.name < b.name ? -1 : 1));
+  }
+
+  /** The current fingerprint of a file; undefined if it is gone. */
+  async fingerprint(place: Place, name: string): Promise<string | undefined> {
+    return (await this.#facts(place, Buffer.from(name)))?.fingerprint;
+  }
+
+  async #facts(
+    place: Place,
+    rawName: Buffer,
+  ): Promise<(Pick<FoundFile, "fingerprint" | "oddity"> & { mtimeNs: bigint }) | undefined> {
+    const found = await lstat(this.#rawPath(place, rawName), { bigint: true }).catch(unless("ENOENT"));
+    if (found === undefined) return undefined;
+    const { ino, size, mtimeNs } = found;
+    const facts = { fingerprint: `${ino} ${size} ${mtimeNs}`, mtimeNs };
+    if (found.isFile()) return facts;
+    const oddity = found.isSymbolicLink() ? ("a symbolic link" as const) : ("not a regular file" as const);
+    return { ...facts, fingerprint: `${oddity} ${facts.fingerprint}`, oddity };
+  }
+
+  /** @returns false if another process has already moved it */
+  async move(name: string | Buffer, from: Place, to: { place: Place; name: string }): Promise<boolean> {
+    const source = this.#rawPath(from, typeof name === "string" ? Buffer.from(name) : name);
+    const moved = rename(source, this.pathOf(to.place, to.name)).then(() => true);
+    return (await moved.catch(unless("ENOENT"))) ?? false;
+  }
+
+  /**
+   * Writes a file to a place atomically: first to processing/, with a hidden name.
+   * @param to `of`: the run's id, which identifies leftovers after a crash
+   */
+  put(to: { place: Place; name: string; of: string }, content: string | AsyncIterable<string>): Promise<void> {
+    const draft = this.pathOf("processing", `.${to.of}.`);
+    return replaceFile(this.pathOf(to.place, to.name), content, { mode: 0o666, draft });
+  }
+
+  /** Removes unfinished files that killed processes had started for a run. */
+  async sweep(runId: string): Promise<void> {
+    for (const name of await readdir(this.pathOf("processing"))) {
+      if (name.startsWith(`.${runId}.`)) await rm(this.pathOf("processing", name), { force: true });
+    }
+  }
+
+  /** SHA-256 of a file, hex; undefined if there is no regular file with this name anymore. */
+  async digest(place: Place, name: string): Promise<string | undefined> {
+    const handle = await openFile(this.pathOf(place, name), droppedFileRules).catch((thrown: unknown) => {
+      if (thrown instanceof FileRefusedError) return undefined;
+      throw thrown;
+    });
+    if (handle === undefined) return undefined;
+    const hash = createHash("sha256");
+    for await (const chunk of handle.createReadStream()) hash.update(chunk as Buffer);
+    return hash.digest("hex");
+  }
+
+  #rawPath(place: Place, rawName: Buffer): Buffer {
+    return Buffer.concat([Buffer.from(join(this.pathOf(place), "/")), rawName]);
+  }
+}
+
+/** Converts an expected file system error to undefined. */
+function unless(code: string): (thrown: unknown) => undefined {
+  return (thrown) => {
+    if ((thrown as NodeJS.ErrnoException).code !== code) throw thrown;
+    return undefined;
+  };
+}
+
+// File names in a drop folder. The name of a claimed file contains the id of its run, so that users can look up its outcome
+// and no two files ever have the same name.
+
+/** Names that programs use for unfinished files: rsync, FTP clients, browsers, editors. */
+const unfinished = /^\.|\.(?:part|tmp|filepart|crdownload)$|~$/i;
+const csv = /\.csv$/i;
+const taken = /^(?<stem>[^]*)\.(?<runId>r-\d{8}-\d{6}-[a-z0-9]{4,16})\.csv$/;
+/** Most file systems limit names to 255 bytes; the rest is for the run's id and the longest suffix. */
+const maxStemBytes = 180;
+
+export interface TakenName {
+  readonly name: string;
+  readonly runId: string;
+  readonly original: string;
+}
+
+/** Characters that terminals, logs and lists cannot show: control characters, line breaks, changes of direction. */
+const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\uFFFD]/gu;
+
+/** Whether a file with this name is meant as input, even if its name is not acceptable. */
+export function isInput(name: string): boolean {
+  const shown = name.replaceAll(unsafe, "");
+  return csv.test(shown) && !unfinished.test(shown);
+}
+
+/** Why a file cannot be accepted with its name; undefined if it can. */
+function nameFault(name: string): string | undefined {
+  if (name.includes("\uFFFD")) return "Its name is not valid UTF-8. Rename it, and put it into the folder again.";
+  if (name.search(unsafe) < 0) return undefined;
+  return "Its name has control characters or line breaks in it. Rename it, and put it into the folder again.";
+}
+
+/** The name with _ in place of every unsafe character. */
+function safeName(name: string): string {
+  const safe = name.replaceAll(unsafe, "_");
+  return csv.test(safe) ? safe : `${safe}.csv`;
+}
+
+/** `fleet.csv` becomes `fleet.r-20261120-103045-x7k2m9ab.csv`. */
+export function takenName(original: string, runId: string): string {
+  return `${shortened(original.replace(csv, ""))}.${runId}.csv`;
+}
+
+/** @returns undefined if the name is not that of a claimed file */
+export function readTakenName(name: string): TakenName | undefined {
+  const { stem, runId } = taken.exec(name)?.groups ?? {};
+  return stem === undefined || runId === undefined ? undefined : { name, runId, original: `${stem}.csv` };
+}
+
+/** The name of the file that is written next to a claimed file: its results, or its problems. */
+export function besideName(name: string, ending: "results.csv" | "problem.txt"): string {
+  return name.replace(csv, `.${ending}`);
+}
+
+function shortened(stem: string): string {
+  let short = "";
+  for (const character of stem) {
+    if (Buffer.byteLength(short + character) > maxStemBytes) break;
+    short += character;
+  }
+  return short;
 }

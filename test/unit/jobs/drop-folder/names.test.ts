@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { besideName, isInput, readTakenName, takenName } from "#jobs/drop-folder/folder.ts";
+import { besideName, isInput, readTakenName, takenName } from "#jobs/drop-folder/work.ts";
 
 const runId = "r-20261120-103045-x7k2m9ab";
 
