@@ -44,7 +44,6 @@ export class Freezes {
     return freezeTimes(periods, clock.wallMs(), max);
   }
 
-  /** The manual freeze, if one is active. */
   async ordered(): Promise<OrderedFreeze | undefined> {
     const { by, reason = "", sinceMs, untilMs } = await this.#deps.redis.hgetall(freezeKey(this.#deps.keys));
     if (by === undefined) return undefined;

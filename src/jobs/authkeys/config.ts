@@ -62,10 +62,9 @@ export function findOwner(authKeys: AuthKeys, profile: string, user: string | un
 export function requireOwner(authKeys: AuthKeys, profile: string, user: string | undefined): KeyOwner {
   const found = findOwner(authKeys, profile, user);
   if (found !== undefined) return found;
-  const lines = ["authKeys:", "  a-name:", `    profile: ${profile}`, `    user: ${JSON.stringify(user)}`];
-  const example = [...lines, "    sinks: [{ file: /run/secrets/their-auth-key }]"].map((line) => `      ${line}`);
-  const message = `has no entry for the user ${user} of the profile ${profile}; add to the configuration file:`;
-  throw new ConfigError([{ where: "authKeys", message: `${message}\n${example.join("\n")}` }]);
+  const entry = ["a-name:", `  profile: ${profile}`, `  user: ${JSON.stringify(user)}`];
+  const message = `has no entry for the user ${user} of the profile ${profile}; add to the configuration file`;
+  throw missing("authKeys", message, [...entry, "  sinks: [{ file: /run/secrets/their-auth-key }]"]);
 }
 
 /**
@@ -79,9 +78,14 @@ export function requireAuthKeyOptions(
 ): AuthKeys[string] {
   const options = Object.hasOwn(authKeys, name) ? authKeys[name] : undefined;
   if (options !== undefined) return options;
-  const lines = ["authKeys:", `  ${profile}:`, `    sinks: [{ file: ${secretFile ?? "/run/secrets/auth-key"} }]`];
   const message =
     "is required: it names the sinks that receive the new AuthKey before the old one is revoked. " +
-    `A profile's own authKeyFile is reloaded automatically; add to the configuration file:\n${lines.map((line) => `      ${line}`).join("\n")}`;
-  throw new ConfigError([{ where: `authKeys.${profile}.sinks`, message }]);
+    "A profile's own authKeyFile is reloaded automatically; add to the configuration file";
+  const sinks = `  sinks: [{ file: ${secretFile ?? "/run/secrets/auth-key"} }]`;
+  throw missing(`authKeys.${profile}.sinks`, message, [`${profile}:`, sinks]);
+}
+
+function missing(where: string, message: string, entry: readonly string[]): ConfigError {
+  const lines = ["authKeys:", ...entry.map((line) => `  ${line}`)].map((line) => `      ${line}`);
+  return new ConfigError([{ where, message: `${message}:\n${lines.join("\n")}` }]);
 }

@@ -54,7 +54,6 @@ export const events = {
   },
 } as const satisfies Events;
 
-/** The kinds of these events, as titles. */
 export const eventKinds = { authkey: "AuthKeys" } as const;
 
 declare module "#events/event.ts" {

@@ -13,12 +13,19 @@ import { isRotationOver, isToBeDone, newRotationId } from "#jobs/credentials/rot
 import { type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { authKeyAccount, authKeyOperationIds, keyToReplace, workersWith } from "./account.ts";
+import {
+  authKeyAccount,
+  authKeyOperationIds,
+  keyToReplace,
+  workersWith,
+  type AuthKeyDeps,
+  rotateAuthKey,
+} from "./work.ts";
 import { type KeyOwner, findOwner, requireAuthKeyOptions, requireOwner } from "./config.ts";
 import * as routes from "./contract.ts";
 import { type AuthKeyRotations, authKeyRotations, type AuthKeyRotation, type AuthKeyState } from "./record.ts";
-import { type AuthKeyDeps, rotateAuthKey } from "./work.ts";
-import { dayMs, isoTime } from "#core/time.ts";
+import { dayMs } from "#core/time.ts";
+import { reportOf } from "#contract/fields.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 
 const feature = "Rotating AuthKeys";
@@ -51,14 +58,14 @@ export class AuthKeyService {
     const users = await this.#usersOf({ profile, user });
     return keys.map(({ authKeyId, createdAtMs, lastUsedAtMs }) => {
       const place = configured.indexOf(authKeyId);
-      return {
+      return reportOf(routes.authKeyReport, {
         authKeyId,
-        createdAt: isoTime(createdAtMs),
+        createdAtMs,
         ageDays: createdAtMs === undefined ? null : Math.max(0, Math.floor((nowMs - createdAtMs) / dayMs)),
-        lastUsedAt: isoTime(lastUsedAtMs),
+        lastUsedAtMs,
         configured: place === 0 ? "first" : place > 0 ? "second" : null,
         usedBy: workersWith(authKeyId, users),
-      };
+      });
     });
   }
 
@@ -212,22 +219,16 @@ export function authKeyEndpoints(
 
 /** The report, for display and JSON. It never contains a secret. */
 export function reportOfRotation(record: AuthKeyRotation, quietMs: number): routes.AuthKeyRotationReport {
-  const { rotationId, profile, user = null, state, quietSinceMs, problem } = record;
-  return {
-    rotationId,
-    profile,
-    user,
-    state,
-    oldAuthKeyId: record.oldId ?? null,
-    newAuthKeyId: record.newId ?? null,
+  const { state, quietSinceMs, problem } = record;
+  return reportOf(routes.authKeyRotationReport, {
+    ...record,
+    oldAuthKeyId: record.oldId,
+    newAuthKeyId: record.newId,
     now: state === "done" || state === "failed" ? null : (record.reason ?? doing[state]),
-    revokesAt: state === "active" && quietSinceMs !== undefined ? isoTime(quietSinceMs + quietMs) : null,
-    startedAt: new Date(record.startedAtMs).toISOString(),
-    startedBy: record.startedBy ?? null,
-    finishedAt: isoTime(record.finishedAtMs),
-    reason: record.failure ?? null,
-    ...(problem && { problem: reportOfProblem(problem) }),
-  };
+    revokesAtMs: state === "active" && quietSinceMs !== undefined ? quietSinceMs + quietMs : undefined,
+    reason: record.failure,
+    problem: problem && reportOfProblem(problem),
+  });
 }
 
 const doing: Readonly<Record<Exclude<AuthKeyState, "done" | "failed">, string>> = {

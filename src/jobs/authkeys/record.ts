@@ -28,7 +28,6 @@ export interface AuthKeyRotation extends RotationFields {
   readonly state: AuthKeyState;
   /** The sub-user whose AuthKey it is; absent: that of the profile. */
   readonly user?: string;
-  /** The AuthKey to be replaced. */
   readonly oldId?: string;
   readonly newId?: string;
   /** The AuthKey that the user named to be revoked first, to free a slot. */

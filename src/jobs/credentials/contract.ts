@@ -22,7 +22,7 @@ export const setReport = z.object({
 
 export type SetReport = Readonly<z.infer<typeof setReport>>;
 
-const changedSet = setReport.omit({ references: true, rotation: true });
+export const changedSet = setReport.omit({ references: true, rotation: true });
 
 export type ChangedSet = Readonly<z.infer<typeof changedSet>>;
 

@@ -81,7 +81,6 @@ export const events = {
   },
 } as const satisfies Events;
 
-/** The kinds of these events, as titles. */
 export const eventKinds = { credential: "Credentials" } as const;
 
 declare module "#events/event.ts" {

@@ -1,11 +1,12 @@
 /** Opens the operations on Credential Sets and their rotations, shared by the CLI, the HTTP API and the worker. */
 import type { CredentialSet } from "#api/operations/credentials.ts";
+import { reportOf } from "#contract/fields.ts";
 import { requireSeal } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
-import { isoTime, dayMs } from "#core/time.ts";
+import { dayMs } from "#core/time.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { type ProfileJobs, type QueueDeps, profileJobs } from "#engine/queue/work-queues.ts";
@@ -19,16 +20,21 @@ import { isUnattended } from "#fleet/task.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { type AccountSets, type RotationAccount, accountSets, feature } from "./account-sets.ts";
-import { CommandRunner } from "./command.ts";
+import { CommandRunner, forgetAll, givenSecret, type SinkDeps } from "./sinks.ts";
 import type { Rotation } from "./config.ts";
 import * as routes from "./contract.ts";
-import { forgetAll, givenSecret } from "./new-secret.ts";
-import { currentSet, planRotation, refused, rotationsOf } from "./plan.ts";
 import { type RotationRecord, type RotationState, rotationLog } from "./record.ts";
 import { type Reference, reasonToKeep } from "./references.ts";
 import { isRotationOver } from "./rotation-machine.ts";
-import type { SinkDeps } from "./sinks.ts";
-import { type RotationContext, statusOf, workOnRotations } from "./work.ts";
+import {
+  type RotationContext,
+  currentSet,
+  planRotation,
+  refused,
+  rotationsOf,
+  statusOf,
+  workOnRotations,
+} from "./work.ts";
 
 export function openRotations(kernel: Kernel) {
   const { config, clock, guard, lifecycle, client, freezes } = kernel;
@@ -298,15 +304,9 @@ export class CredentialService {
 }
 
 function reportOfSet(set: CredentialSet): routes.ChangedSet {
-  return {
-    credentialsId: set.credentialsId,
-    // The platform may echo a value.
-    type: scrubSecrets(set.type ?? "") || null,
-    description: scrubSecrets(set.description ?? "") || null,
-    createdAt: isoTime(set.createdAtMs),
-    updatedAt: isoTime(set.updatedAtMs),
-    lastUsedAt: isoTime(set.lastUsedAtMs),
-  };
+  // The platform may echo a value.
+  const [type, description] = [set.type, set.description].map((text) => scrubSecrets(text ?? "") || undefined);
+  return reportOf(routes.changedSet, { ...set, type, description });
 }
 
 export function credentialEndpoints(
@@ -368,53 +368,44 @@ export function reportOfRotation(
   parts: Parts,
 ): routes.RotationReport {
   const { rotation, record, facts } = parts;
-  return {
+  const { strategy = "", type = "" } = rotation ?? record ?? {};
+  return reportOf(routes.rotationReport, {
+    ...record,
     name,
     profile,
+    strategy,
+    type,
     state: record?.state ?? "never",
-    strategy: rotation?.strategy ?? record?.strategy ?? "",
-    type: rotation?.type ?? record?.type ?? "",
-    ...turnOf(record),
-    lastUsedAt: isoTime(facts?.set.lastUsedAtMs),
-    references: facts?.references ?? null,
-    ...setOf(parts),
-    ...courseOf(record === undefined || isRotationOver(record) ? undefined : record, rotation),
-    ...(record?.problem && { problem: reportOfProblem(record.problem) }),
-  };
-}
-
-function turnOf(record: RotationRecord | undefined) {
-  return {
-    rotationId: record?.rotationId ?? null,
-    startedAt: isoTime(record?.startedAtMs),
-    startedBy: record?.startedBy ?? null,
-    confirmedBy: record?.confirmedBy ?? null,
-    finishedAt: isoTime(record?.finishedAtMs),
-    waitsFor: record?.waitsFor ?? null,
     // The texts that show it end their sentences themselves.
-    reason: (record?.reason ?? record?.failure)?.replace(/\.$/, "") ?? null,
+    reason: (record?.reason ?? record?.failure)?.replace(/\.$/, ""),
     handedTo: record?.handedToNames ?? [],
-  };
+    lastUsedAtMs: facts?.set.lastUsedAtMs,
+    references: facts?.references,
+    ...secretOf(parts),
+    ...courseOf(record === undefined || isRotationOver(record) ? undefined : record, rotation),
+    problem: record?.problem && reportOfProblem(record.problem),
+  });
 }
 
-function setOf({ rotation, record, facts, nowMs }: Parts) {
+/** The set that has the secret, and how old that is. */
+function secretOf({ rotation, record, facts, nowMs }: Parts) {
   // Before its first rotation, the set that the configuration names.
-  const credentialsId = facts?.set.credentialsId ?? record?.currentId ?? rotation?.credentialsId ?? null;
+  const credentialsId = facts?.set.credentialsId ?? record?.currentId ?? rotation?.credentialsId;
   const rotatedAtMs = facts?.set.updatedAtMs ?? facts?.set.createdAtMs ?? record?.rotatedAtMs;
-  if (rotatedAtMs === undefined) return { credentialsId, rotatedAt: null, ageDays: null, dueAt: null };
+  if (rotatedAtMs === undefined) return { credentialsId };
   const ageDays = Math.max(0, Math.round(((nowMs - rotatedAtMs) / dayMs) * 10) / 10);
-  const dueAt = rotation?.maxAgeMs === undefined ? null : isoTime(rotatedAtMs + rotation.maxAgeMs);
-  return { credentialsId, rotatedAt: isoTime(rotatedAtMs), ageDays, dueAt };
+  const dueAtMs = rotation?.maxAgeMs === undefined ? undefined : rotatedAtMs + rotation.maxAgeMs;
+  return { credentialsId, rotatedAtMs, ageDays, dueAtMs };
 }
 
 /** The sets before and after a rotation in progress. */
 function courseOf(record: RotationRecord | undefined, rotation: Rotation | undefined) {
-  if (record === undefined) return { before: null, successor: null, nextStep: null, nextAt: null };
+  if (record === undefined) return { nextAtMs: undefined };
   return {
-    before: record.oldId ?? null,
-    successor: record.strategy === "successor" ? record.newId : null,
+    before: record.oldId,
+    successor: record.strategy === "successor" ? record.newId : undefined,
     nextStep: nextSteps[record.state],
-    nextAt: isoTime(nextInstantOf(record, rotation)),
+    nextAtMs: nextInstantOf(record, rotation),
   };
 }
 

@@ -19,7 +19,6 @@ import type { RotationReport } from "./contract.ts";
 import { sinkKey, sinkName } from "./sinks.ts";
 
 export interface RotationFields extends CommonFields {
-  /** Key of the record. */
   readonly name: string;
   readonly rotationId: string;
   readonly state: string;
@@ -102,7 +101,6 @@ export function rotationStore<R extends RotationFields>(
   };
 }
 
-/** Dependencies of every rotation's steps. */
 export interface RotationDeps {
   readonly seal: Pick<Seal, "seal" | "open">;
   readonly clock: Clock;

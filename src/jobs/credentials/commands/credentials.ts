@@ -249,7 +249,6 @@ export function rotationStatusText(report: routes.RotationReport): string {
   }
 }
 
-/** Says what the rotation waits for. */
 function waitText({ waitsFor, nextAt, reason }: routes.RotationReport): string {
   switch (waitsFor) {
     case "grace":
