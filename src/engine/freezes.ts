@@ -7,7 +7,7 @@ import type { Keys } from "#redis/keys.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, every, isoTime, secondMs } from "#core/time.ts";
 import { type Freeze, type FreezeTime, type FreezePeriod, freezeAt, freezeTimes } from "#fleet/freeze.ts";
-import { type MoveEvent, type StoreDeps, makeMove } from "./move-record.ts";
+import { type Move, type StoreDeps, makeMove } from "./move-record.ts";
 import type { Interruption } from "./queue/job-result.ts";
 
 export interface OrderedFreeze {
@@ -66,26 +66,18 @@ export class Freezes {
     await this.#move({
       set: ["by", by, "reason", reason, "sinceMs", nowMs, ...(untilMs === undefined ? [] : ["untilMs", untilMs])],
       remove: untilMs === undefined ? ["untilMs"] : [],
-      event: { type: "freeze.started", fields: { by, reason, until } },
+      events: [{ type: "freeze.started", fields: { by, reason, until } }],
     });
   }
 
   /** Ends the manual freeze; the configured periods still apply. */
   async end(by: string): Promise<void> {
     const remove = ["by", "reason", "sinceMs", "untilMs"];
-    await this.#move({ set: [], remove, event: { type: "freeze.ended", fields: { by } } });
+    await this.#move({ set: [], remove, events: [{ type: "freeze.ended", fields: { by } }] });
   }
 
-  async #move(move: { set: readonly (string | number)[]; remove: readonly string[]; event: MoveEvent }): Promise<void> {
-    const { set, remove, event } = move;
-    await makeMove(this.#deps, {
-      key: freezeKey(this.#deps.keys),
-      profile: "",
-      guard: [],
-      set,
-      remove,
-      events: [event],
-    });
+  async #move(move: Pick<Move, "set" | "remove" | "events">): Promise<void> {
+    await makeMove(this.#deps, { key: freezeKey(this.#deps.keys), profile: "", guard: [], ...move });
   }
 }
 

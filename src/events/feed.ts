@@ -50,16 +50,12 @@ const maxScanned = 100_000;
 export class Feed {
   readonly bounds: FeedBounds;
   readonly key: string;
-  readonly #redis: Redis;
-  readonly #keys: Keys;
-  readonly #clock: Clock;
+  readonly #deps: { readonly redis: Redis; readonly keys: Keys; readonly clock: Clock };
 
-  constructor(options: { redis: Redis; keys: Keys; clock: Clock; bounds: FeedBounds }) {
-    this.bounds = options.bounds;
-    this.key = options.keys.events();
-    this.#redis = options.redis;
-    this.#keys = options.keys;
-    this.#clock = options.clock;
+  constructor(deps: { redis: Redis; keys: Keys; clock: Clock; bounds: FeedBounds }) {
+    this.bounds = deps.bounds;
+    this.key = deps.keys.events();
+    this.#deps = deps;
   }
 
   /**
@@ -75,7 +71,7 @@ export class Feed {
     const oldest = query.sinceMs === undefined ? "-" : String(Math.max(0, Math.floor(query.sinceMs)));
     let end = page.cursor === undefined ? "+" : olderThan(page.cursor);
     for (let scanned = 0; scanned < maxScanned; scanned += readAtOnce) {
-      const entries = await this.#redis.xrevrange(this.key, end, oldest, "COUNT", readAtOnce);
+      const entries = await this.#deps.redis.xrevrange(this.key, end, oldest, "COUNT", readAtOnce);
       for (const entry of entries) {
         const event = decode(entry);
         if (event === undefined || !isMeant(query, event)) continue;
@@ -95,35 +91,35 @@ export class Feed {
    * @returns `lastId` of the last scanned entry, or `id` itself if there is none after it
    */
   async after(id: string, limit: number): Promise<FeedPage> {
-    return pageOf(id, await this.#redis.xrange(this.key, `(${id}`, "+", "COUNT", limit));
+    return pageOf(id, await this.#deps.redis.xrange(this.key, `(${id}`, "+", "COUNT", limit));
   }
 
   /** Id of the newest event; `0-0` if there is none. */
   async head(): Promise<string> {
-    return (await this.#redis.xrevrange(this.key, "+", "-", "COUNT", 1))[0]?.[0] ?? beforeAll;
+    return (await this.#deps.redis.xrevrange(this.key, "+", "-", "COUNT", 1))[0]?.[0] ?? beforeAll;
   }
 
   /** Emits an event without a change in the store; an event of a change is emitted by the script that makes the change. */
   async emit({ type, profile, fields }: Pick<Event, "type" | "profile" | "fields">): Promise<void> {
     const pairs = Object.entries(fields).flat();
     const { maxEvents } = this.bounds;
-    await this.#redis.xadd(this.key, "MAXLEN", "~", maxEvents, "*", "type", type, "profile", profile, ...pairs);
+    await this.#deps.redis.xadd(this.key, "MAXLEN", "~", maxEvents, "*", "type", type, "profile", profile, ...pairs);
   }
 
   /** Emits an event of a change outside the store, which may be repeated after a crash. @param mark identifies it for a month */
   async emitOnce(event: Pick<Event, "type" | "profile" | "fields">, mark: string): Promise<void> {
     const { type, profile, fields } = event;
     const args = [this.bounds.maxEvents, markSeconds, type, profile, ...Object.entries(fields).flat()];
-    await emitOnceScript.run(this.#redis, [this.key, this.#keys.emittedOnce(mark)], args);
+    await emitOnceScript.run(this.#deps.redis, [this.key, this.#deps.keys.emittedOnce(mark)], args);
   }
 
   size(): Promise<number> {
-    return this.#redis.xlen(this.key);
+    return this.#deps.redis.xlen(this.key);
   }
 
   async trim(): Promise<void> {
-    const oldestMs = this.#clock.wallMs() - this.bounds.keepMs;
-    await this.#redis.xtrim(this.key, "MINID", "~", String(Math.max(0, oldestMs)));
+    const oldestMs = this.#deps.clock.wallMs() - this.bounds.keepMs;
+    await this.#deps.redis.xtrim(this.key, "MINID", "~", String(Math.max(0, oldestMs)));
   }
 }
 

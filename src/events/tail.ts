@@ -22,9 +22,7 @@ interface Follower {
 }
 
 export class FeedTail {
-  readonly #feed: Feed;
-  readonly #clock: Clock;
-  readonly #connect: () => Redis;
+  readonly #deps: { readonly feed: Feed; readonly connect: () => Redis; readonly clock: Clock };
   readonly #followers = new Set<Follower>();
   #redis: Redis | undefined;
   /** Resolves once the live read has its position. */
@@ -32,9 +30,7 @@ export class FeedTail {
 
   /** @param deps `connect` opens a dedicated connection for blocking reads */
   constructor(deps: { feed: Feed; connect: () => Redis; clock: Clock }) {
-    this.#feed = deps.feed;
-    this.#connect = deps.connect;
-    this.#clock = deps.clock;
+    this.#deps = deps;
   }
 
   /**
@@ -49,9 +45,9 @@ export class FeedTail {
     try {
       // Live pages wait from here on, so that nothing is lost between the last page that is read and the first live one.
       await (this.#started ??= this.#start());
-      let lastId = fromId ?? (await this.#feed.head());
+      let lastId = fromId ?? (await this.#deps.feed.head());
       while (!signal.aborted) {
-        const page = follower.isBehind ? await this.#feed.after(lastId, readAtOnce) : follower.waiting.shift();
+        const page = follower.isBehind ? await this.#deps.feed.after(lastId, readAtOnce) : follower.waiting.shift();
         if (page === undefined) {
           await new Promise<void>((resolve) => {
             follower.wake = resolve;
@@ -79,9 +75,9 @@ export class FeedTail {
   }
 
   async #start(): Promise<void> {
-    const redis = (this.#redis = this.#connect());
+    const redis = (this.#redis = this.#deps.connect());
     try {
-      const headId = await this.#feed.head();
+      const headId = await this.#deps.feed.head();
       void this.#read(redis, headId);
     } catch (thrown) {
       if (this.#redis === redis) this.close();
@@ -94,14 +90,14 @@ export class FeedTail {
     let lastId = headId;
     while (this.#redis === redis) {
       try {
-        const read = await redis.xread("COUNT", readAtOnce, "BLOCK", blockMs, "STREAMS", this.#feed.key, lastId);
+        const read = await redis.xread("COUNT", readAtOnce, "BLOCK", blockMs, "STREAMS", this.#deps.feed.key, lastId);
         const page = pageOf(lastId, read?.[0]?.[1] ?? []);
         if (page.lastId === lastId) continue;
         lastId = page.lastId;
         for (const follower of this.#followers) hand(follower, page);
-        if (page.events.length < readAtOnce) await this.#clock.sleep(gatherMs);
+        if (page.events.length < readAtOnce) await this.#deps.clock.sleep(gatherMs);
       } catch {
-        if (this.#redis === redis) await this.#clock.sleep(secondMs);
+        if (this.#redis === redis) await this.#deps.clock.sleep(secondMs);
       }
     }
   }

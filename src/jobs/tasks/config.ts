@@ -210,11 +210,6 @@ export function optionsOf(written: Partial<Pick<WrittenTask, keyof typeof runOpt
 
 type WrittenOperation = Pick<WrittenTask, keyof typeof operationKeys>;
 
-export interface OperationChoice {
-  readonly operation: string;
-  readonly set: Readonly<Record<string, string>>;
-}
-
 /**
  * Checks the operation and the values for all rows.
  * @param inputs `all`: the rows bring no values, so that every required one has to be in `set`
@@ -224,7 +219,7 @@ export function operationOf(
   written: WrittenOperation,
   of: { known: Pick<KnownNames, "operations" | "wordingOf">; profile: string; inputs: "all" | "some" },
   fault: Fault,
-): OperationChoice | undefined {
+) {
   const { operation: name = setSpeedClassName, speedClass } = written;
   const operation = orFault(
     () => operationFor(operationNamed(of.known.operations, name), of.known.wordingOf(of.profile)),

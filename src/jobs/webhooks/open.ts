@@ -3,10 +3,17 @@ import * as routes from "./contract.ts";
 import { randomBytes } from "node:crypto";
 import { messageOf, notConfigured, SimfleetError } from "#core/errors.ts";
 import { reportOf } from "#contract/fields.ts";
-import type { Clock } from "#core/time.ts";
 import { documentOfEvent } from "#events/contract.ts";
-import { type WebhookSender, webhookSender } from "#events/webhook/webhook.ts";
-import { type DeliveryQueues, type WebhookEndpoint, deliverEvent, deliveryQueues, sendOnce, wordsFor } from "./work.ts";
+import { webhookSender } from "#events/webhook/webhook.ts";
+import {
+  type DeliveryContext,
+  type DeliveryQueues,
+  type WebhookEndpoint,
+  deliverEvent,
+  deliveryQueues,
+  sendOnce,
+  wordsFor,
+} from "./work.ts";
 import { type Delivery, beginDeliveries, deliveryIdOf, DeliveryLog, partsOf, placeOf } from "./deliveries.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
@@ -14,13 +21,9 @@ import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { consumeFeed } from "#events/consumer.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 
-interface WebhookDeps {
-  readonly log: DeliveryLog;
+interface WebhookDeps extends Omit<DeliveryContext, "guard"> {
   readonly queues: DeliveryQueues;
-  readonly sender: Pick<WebhookSender, "send">;
-  readonly clock: Clock;
   readonly names: readonly string[];
-  readonly endpointOf: (webhook: string) => WebhookEndpoint | undefined;
   /** Account of a test message, if the webhook receives events of all accounts. */
   readonly profile: string;
 }
