@@ -405,7 +405,7 @@ export class RunService {
   }
 }
 
-/** What a retry or an undo takes over from its run. */
+/** Name, source and account that a retry or an undo takes over from its run. */
 function sameAs({ name, source, profile, bucket }: RunRecord, what: "retry" | "undo") {
   return { name: `${name} (${what})`, source, profile, bucket };
 }

@@ -92,7 +92,7 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
   };
 }
 
-/** What a run would do with a row. */
+/** The verdict on a row: it says how a run would treat it. */
 export function verdictOfRow({ problem, duplicateOf, planned, skipped }: StoredRow): RowVerdict {
   if (problem !== undefined)
     return problem.code === "conflict" || problem.code === "not-allowed" ? problem.code : "invalid";

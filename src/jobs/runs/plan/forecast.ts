@@ -112,7 +112,7 @@ export function forecast(demands: readonly Demand[], quota: QuotaView, places: P
 
 /** The queues, and whose turn it is. */
 class Play {
-  /** Of the runs that have ended. */
+  /** Forecasts of the runs that have ended, by run. */
   readonly forecasts = new Map<string, Forecast>();
   readonly #runs: readonly Playing[];
   /** The first one is served. */

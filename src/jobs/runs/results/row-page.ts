@@ -57,7 +57,7 @@ export function planRowPage(
   });
 }
 
-/** What plans and runs show of a row. @param before values of the fields that it sets; undefined if they are not known */
+/** The fields of a row that plans and runs show. @param before values of the fields that it sets; undefined if they are not known */
 function rowOf(
   run: RunRecord,
   row: StoredRow,

@@ -53,7 +53,7 @@ const refusalPauseMs = 30_000;
 /** At least so many rows are tried alone, so that deaths that no row has caused fall on different ones. */
 const minSuspects = 16;
 
-/** What the work on a segment uses; shared by all segments of a process. */
+/** Collaborators of the work on a segment; shared by all segments of a process. */
 interface JobContext {
   readonly ledger: Ledger;
   readonly clock: Clock;

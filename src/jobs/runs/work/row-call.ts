@@ -40,7 +40,7 @@ export type TryResult =
   /** The platform rejected our credentials or permissions, or the configuration lacks something: it is not this row. */
   | { readonly kind: "refused"; readonly error: PlatformError };
 
-/** What is left of a segment continues after a while. */
+/** The rest of a segment continues after a while. */
 export function later(delayMs: number, reason: string) {
   return { kind: "postponed", delayMs, scope: "job", reason } as const;
 }
