@@ -229,7 +229,9 @@ const afterContent: Readonly<Record<RowProblem["code"], string | undefined>> = {
 /** A row's problem without the content of its cells. */
 export function withoutContent({ code, column, message }: RowProblem): string {
   const words = afterContent[code];
-  return words === undefined ? message : `The cell ${column}${message.slice(message.lastIndexOf(words))}`;
+  if (words === undefined) return message;
+  const at = message.lastIndexOf(words);
+  return `The cell ${column}${at < 0 ? " has a value that would be rejected." : message.slice(at)}`;
 }
 
 /** A cell's text for a message: control characters escaped, long text truncated. */

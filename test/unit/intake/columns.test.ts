@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { IntakeError } from "#core/errors.ts";
 import type { RowProblemCode } from "#fleet/run.ts";
 import { operationFor, setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
-import { matchColumns, readRow, type RowRequest } from "#intake/columns.ts";
+import { matchColumns, readRow, type RowRequest, withoutContent } from "#intake/columns.ts";
 
 const sims: RowRequest = { operation: setSpeedClass, set: {} };
 const subscribers: RowRequest = { operation: operationFor(setSpeedClass, "subscribers"), set: {} };
@@ -132,4 +132,9 @@ it("the apostrophe that a results file adds before a cell such as -slow is remov
   const row = readRow(columns, 0, { line: 2, cells: ["8942310123456789012", "'-slow"] });
   expect(row).toMatchObject({ inputs: [""] });
   expect(row.problem).toEqual(readRow(columns, 0, { line: 2, cells: ["8942310123456789012", "-slow"] }).problem);
+});
+
+it("a problem whose message has no known words is given without its text", () => {
+  const problem = { code: "value-invalid", column: "speedClass", message: "lists no speed class s1.x" } as const;
+  expect(withoutContent(problem)).toBe("The cell speedClass has a value that would be rejected.");
 });
