@@ -228,11 +228,14 @@ export async function asking<T>(
   const terminal = createInterface({ input: io.stdin, output: process.stderr });
   // Otherwise readline takes Ctrl-C for itself, and a shell goes on with its loop.
   terminal.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+  let isClosed = false;
+  terminal.once("close", () => (isClosed = true));
   const lines = on(terminal, "line", { close: ["close"], signal: io.interrupt });
   try {
     return await use(async (question) => {
       terminal.setPrompt(visible(question));
-      terminal.prompt();
+      // Lines that came before the end of the input still answer.
+      if (!isClosed) terminal.prompt();
       const line = (await lines.next().catch(() => undefined))?.value as [string] | undefined;
       return line?.[0].trim();
     });
