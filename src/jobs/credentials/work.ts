@@ -15,7 +15,8 @@ import { requireOperations } from "#fleet/required-operation.ts";
 import { isSetOf, successorId } from "#fleet/rotation.ts";
 import { type AccountSets, type RotationAccount, accountSets, feature, isDoubtful } from "./account-sets.ts";
 import type { Rotation, Sink } from "./config.ts";
-import { newSecret, SinkError, type SinkDeps, handOver, sinkFault } from "./sinks.ts";
+import { newSecret } from "./new-secret.ts";
+import { SinkError, type SinkDeps, handOver, sinkFault } from "./sinks.ts";
 import type { RotationChange, RotationHead, RotationLog, RotationRecord, RotationState } from "./record.ts";
 import { entriesRenamed, placesOf, reasonToKeep, type Reference, referencesIn } from "./references.ts";
 import {

@@ -16,7 +16,7 @@ import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
 import type { Rotation } from "#jobs/credentials/config.ts";
 import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
-import { CommandRunner } from "#jobs/credentials/sinks.ts";
+import { CommandRunner } from "#jobs/credentials/command.ts";
 import { type RotationContext, planRotation, workOnRotations } from "#jobs/credentials/work.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";

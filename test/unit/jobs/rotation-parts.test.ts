@@ -11,16 +11,9 @@ import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import type { Rotation, SecretSource, Sink } from "#jobs/credentials/config.ts";
-import {
-  CommandRunner,
-  drawn,
-  newSecret,
-  handOver,
-  SinkError,
-  sinkFault,
-  sinkKey,
-  sinkName,
-} from "#jobs/credentials/sinks.ts";
+import { CommandRunner } from "#jobs/credentials/command.ts";
+import { drawn, newSecret } from "#jobs/credentials/new-secret.ts";
+import { handOver, SinkError, sinkFault, sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
 import { entriesRenamed, mayMean, referencesIn } from "#jobs/credentials/references.ts";
 import { createAuthority } from "../../support/certificates.ts";
 import { until } from "../../support/until.ts";
