@@ -16,9 +16,10 @@ export const automations = feature({
   events,
   needs: { inventory, tasks, runs },
   open: async (kernel, needs) => {
-    const [{ AutomationService, actOn }, { automationLog }] = await Promise.all([
+    const [{ AutomationService }, { automationLog }, { actOn }] = await Promise.all([
       import("./service.ts"),
       import("./record.ts"),
+      import("./work.ts"),
     ]);
     const { config, lifecycle, logger } = kernel;
     const deps = {
