@@ -7,7 +7,7 @@ import { execute } from "#jobs/runs/work/execute.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { readWhenEnded } from "#jobs/runs/results/sent-rows.ts";
 import { type RowResult, rowResults } from "#jobs/runs/results/results.ts";
-import { retrySource } from "#jobs/runs/retry.ts";
+import { retrySource } from "#jobs/runs/follow-up.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";

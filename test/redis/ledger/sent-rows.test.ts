@@ -6,7 +6,7 @@ import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { readSettled } from "#jobs/runs/results/sent-rows.ts";
 import { verdictOfRow } from "#jobs/runs/plan/classify.ts";
 import { rowResults } from "#jobs/runs/results/results.ts";
-import { retrySource } from "#jobs/runs/retry.ts";
+import { retrySource } from "#jobs/runs/follow-up.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds, submit } from "./run-of.ts";
 import { sendSms } from "./unsafe-operations.ts";

@@ -1,6 +1,6 @@
 /**
  * The sources of a run's rows: a file, the SIMs that a filter selects from the inventory, or a list of SIMs. The rows of
- * a run to be retried or undone are sources too (retry.ts, undo.ts). Rows are read once and never kept in memory as a
+ * a run to be retried or undone are sources too (follow-up.ts). Rows are read once and never kept in memory as a
  * whole.
  */
 import { createHash } from "node:crypto";
