@@ -20,6 +20,11 @@ class LongestFirst extends BaseSequencer {
       "web/",
       "e2e/",
       "redis/engine/",
+      // Their long forms simulate for minutes.
+      "redis/limiter/bucket-",
+      "schedules/window",
+      "e2e/waves",
+      "simulation/",
       "redis/inventory/random-",
       // It waits for a minute.
       "contract/authkeys-of-",
@@ -50,8 +55,8 @@ const globalSetup = ["test/support/redis-global-setup.ts", "test/support/built-c
 export default defineConfig({
   test: {
     // Most files wait for windows, deadlines and processes, so that two cores have time for more than two of them. Long
-    // forms compute and start processes most of the time.
-    maxWorkers: isLong ? 2 : 4,
+    // forms compute and start processes more of the time.
+    maxWorkers: isLong ? 3 : 4,
     maxConcurrency: 3,
     sequence: { sequencer: LongestFirst },
     // Files share workers: importing the program anew for each takes a third of the whole time.
