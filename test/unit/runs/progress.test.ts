@@ -1,7 +1,7 @@
 /** The progress line of a run on terminals of different widths. */
 import { expect, test } from "vitest";
 import { Output } from "#cli/output.ts";
-import { Progress } from "#jobs/runs/commands/progress.ts";
+import { progressOf } from "#jobs/runs/commands/follow-run.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
 import type { BucketState } from "#limiter/limiter.ts";
 
@@ -10,10 +10,10 @@ const bucket = { limit: 600, left: 0, nowMs: 0, refreshLatestMs: 5_000 } as Buck
 function lineAt(columns: number, problem?: RunReport["problem"]): string {
   let text = "";
   const stderr = { write: (more: string) => (text += more), isTTY: true, columns };
-  const progress = new Progress(new Output({ isJson: false, stdout: { write: () => undefined }, stderr }));
+  const showProgress = progressOf(new Output({ isJson: false, stdout: { write: () => undefined }, stderr }));
   const counts = { total: 2_000, done: 1_185, rejected: 15, pending: 800 };
   const report = { runId: "r-1", state: "running", counts: { failed: 0, ...counts }, etaSeconds: 14, problem };
-  progress.show(report as RunReport, bucket, 0);
+  showProgress(report as RunReport, bucket, 0);
   return text.replace("\r\u001B[2K", "");
 }
 
