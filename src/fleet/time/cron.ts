@@ -1,8 +1,8 @@
 /**
  * Cron expressions in a time zone. A time of day that a switch to daylight saving time skips fires later by the length
- * of the shift; one that occurs twice fires once. Schedules of every so many minutes continue by the minute.
- * Expressions that cron-parser accepts but an operator hardly intends (too few fields, `H` for a random value) are
- * rejected.
+ * of the shift; one that occurs twice fires once. Schedules of every so many minutes continue by the minute. cron-parser finds
+ * the times as if in UTC, since across shifts it skips some and returns others twice.
+ * Expressions that it accepts but an operator hardly intends (too few fields, `H` for a random value) are rejected.
  */
 import { CronExpressionParser } from "cron-parser";
 import { SimfleetError, messageOf } from "#core/errors.ts";
@@ -32,9 +32,9 @@ export function parseCron(text: string, timezone: string): Cron {
   }
   const random = isName ? undefined : fields.find((field) => /(^|[^A-Za-z])H/i.test(field));
   if (random !== undefined) throw fault(text, `${random} means a random value; use jitterSeconds instead`);
-  const nextIn = (zone: string, afterMs: number): number | undefined => {
+  const nextShown = (shownMs: number): number | undefined => {
     try {
-      return CronExpressionParser.parse(text, { tz: zone, currentDate: new Date(afterMs) })
+      return CronExpressionParser.parse(text, { tz: "UTC", currentDate: new Date(shownMs) })
         .next()
         .getTime();
     } catch {
@@ -42,13 +42,9 @@ export function parseCron(text: string, timezone: string): Cron {
     }
   };
   const wall = new WallClock(timezone);
-  const isEveryHour = text.trim() === "@hourly" || fields.at(-4)?.startsWith("*") === true;
-  const next = (afterMs: number): number | undefined => {
-    if (!wall.isOddIn(afterMs)) return nextIn(timezone, afterMs);
-    // cron-parser assumes shifts of an hour: for others it skips times or returns them twice.
-    const nextShown = (shownMs: number): number | undefined => nextIn("UTC", shownMs);
-    return isEveryHour ? wall.firstShownAfter(afterMs, nextShown) : wall.firstAfter(afterMs, nextShown);
-  };
+  const isEveryHour = text.trim() === "@hourly" || /^\*(\/1)?$/.test(fields.at(-4) ?? "");
+  const next = (afterMs: number): number | undefined =>
+    isEveryHour ? wall.firstShownAfter(afterMs, nextShown) : wall.firstAfter(afterMs, nextShown);
   try {
     CronExpressionParser.parse(text, { tz: timezone });
   } catch (thrown) {

@@ -8,7 +8,6 @@ const maxShiftMs = 3 * hourMs;
 
 export class WallClock {
   readonly #format: Intl.DateTimeFormat;
-  readonly #oddYears = new Map<number, boolean>();
 
   /** @param timezone IANA name */
   constructor(timezone: string) {
@@ -36,19 +35,6 @@ export class WallClock {
     if (this.shownAt(before) === shownMs) return before;
     const after = shownMs - this.offsetMs(shownMs + dayMs);
     return this.shownAt(after) === shownMs ? after : before;
-  }
-
-  /** Whether the clocks are shifted by anything but an hour in the year of an instant. */
-  isOddIn(atMs: number): boolean {
-    const year = new Date(atMs).getUTCFullYear();
-    let isOdd = this.#oddYears.get(year);
-    if (isOdd === undefined) {
-      const newYear = Date.UTC(year);
-      const offsets = Array.from({ length: 27 }, (_, n) => this.offsetMs(newYear + (n - 1) * 14 * dayMs));
-      isOdd = offsets.some((offset, n) => ![0, hourMs].includes(Math.abs(offset - (offsets[n - 1] ?? offset))));
-      this.#oddYears.set(year, isOdd);
-    }
-    return isOdd;
   }
 
   /**
@@ -85,8 +71,15 @@ export class WallClock {
    * @param nextShown the first of those times after a local time; undefined if there is none
    */
   firstAfter(afterMs: number, nextShown: (shownMs: number) => number | undefined): number | undefined {
+    const offset = this.offsetMs(afterMs);
+    let shown = nextShown(afterMs + offset);
+    if (shown === undefined) return undefined;
+    const plain = shown - offset;
+    // Far from any shift, as nearly always.
+    const around = [afterMs - maxShiftMs, plain - maxShiftMs, plain + maxShiftMs];
+    if (around.every((atMs) => this.offsetMs(atMs) === offset)) return plain;
     let first: number | undefined;
-    let shown = nextShown(this.shownAt(afterMs) - maxShiftMs);
+    shown = nextShown(afterMs + offset - maxShiftMs);
     // A skipped time fires among those that follow it.
     while (shown !== undefined && (first === undefined || shown <= this.shownAt(first) + maxShiftMs)) {
       const instant = this.instantOf(shown);

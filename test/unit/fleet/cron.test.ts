@@ -69,6 +69,9 @@ describe("cron expressions", () => {
     // And where clocks are put forward by an hour, as everywhere else.
     ["15 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["03-29 03:15", "03-30 02:15"]],
     ["15 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["10-25 02:15", "10-26 02:15"]],
+    // cron-parser alone skips the second of these, and repeats 02:30 before those.
+    ["*/30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["03-29 03:00", "03-29 03:30", "03-30 02:00"]],
+    ["*/30 2,3 * * *", "Europe/Berlin", "2026-10-25T01:25:00Z", ["10-25 03:00", "10-25 03:30", "10-26 02:00"]],
   ])(
     "the cron expression %s in %s after %s runs at %j, once each across clock changes",
     (text, timezone, after, times) => {
