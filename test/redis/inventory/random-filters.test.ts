@@ -239,8 +239,8 @@ it(
         const answer = await found(text, options);
         const isSame = answer.length === meant.length && answer.every((key, place) => key === meant[place]);
         if (!isSame) expect(answer, `${presence}: ${text}`).toEqual(meant);
-        const total = (await inventory.counts(profile, parseFilter(text), options))?.total;
-        if (total !== undefined) expect(total, text).toBe(meant.length);
+        const counts = nth % 4 === 0 ? await inventory.counts(profile, parseFilter(text), options) : undefined;
+        if (counts !== undefined) expect(counts.total, text).toBe(meant.length);
         if (read.mock.calls.length === 0) answeredByIndex += 1;
         if (meant.length > 0 && meant.length < sims / 2) selecting += 1;
       }
