@@ -9,16 +9,21 @@ import { PlatformError } from "#core/errors.ts";
 import { type Clock, minuteMs, systemClock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
-import { type Exchange, type ExchangeRequest, type Reserve, exchangeArguments } from "./exchange.ts";
-import { PermitQueue, patienceMs } from "./permit-queue.ts";
+import { type Exchange, type ExchangeRequest, type Observation, PermitQueue, patienceMs } from "./permit-queue.ts";
 import type { CallTimes, QuotaReading, TimedPermit, Urgency } from "./permit.ts";
+
+/**
+ * What bulk work leaves to others: `auto`, or a share of the quota, 0 to 1, that it leaves in any case. 0 leaves nothing, also
+ * not what `auto` leaves.
+ */
+export type Reserve = number | "auto";
 
 export interface LimiterOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   /** Length of the platform's windows; the interface says one minute. */
   readonly periodMs?: number;
-  /** Share that calls below `priority` leave to others. Defaults to `auto`. */
+  /** Defaults to `auto`. */
   readonly reserve?: Reserve;
   /** How long a permit counts if its process never ends it: must exceed the longest call. */
   readonly leaseMs?: number;
@@ -98,20 +103,16 @@ const paceScript = Script.load(new URL("./pace.lua", import.meta.url));
 export class Limiter {
   readonly #redis: Redis;
   readonly #keys: Keys;
-  readonly #periodMs: number;
-  readonly #reserve: Reserve;
-  readonly #leaseMs: number;
   readonly #clock: Clock;
+  readonly #settings: Omit<BucketSettings, "bucket">;
   readonly #queues = new Map<string, PermitQueue>();
-  readonly #processId = `${process.pid}-${randomBytes(4).toString("hex")}`;
 
   constructor(options: LimiterOptions) {
-    this.#redis = options.redis;
-    this.#keys = options.keys;
-    this.#periodMs = options.periodMs ?? minuteMs;
-    this.#reserve = options.reserve ?? "auto";
-    this.#leaseMs = options.leaseMs ?? 45_000;
-    this.#clock = options.clock ?? systemClock;
+    const { redis, keys, clock = systemClock, periodMs = minuteMs, reserve = "auto", leaseMs = 45_000 } = options;
+    this.#redis = redis;
+    this.#keys = keys;
+    this.#clock = clock;
+    this.#settings = { processId: `${process.pid}-${randomBytes(4).toString("hex")}`, periodMs, reserve, leaseMs };
   }
 
   /**
@@ -228,7 +229,7 @@ export class Limiter {
     const owner = (await this.#redis.hget(this.#keys.quotaOwners(), profile)) ?? profile;
     const names = await this.#redis.smembers(this.#keys.buckets());
     const own = names.filter((name) => ownerOf(name) === owner);
-    await Promise.all(own.map((name) => this.#run(name, nothingWanted, { mayComeLive: true })));
+    await Promise.all(own.map((name) => this.#run(name, { ...nothingWanted, mayComeLive: true })));
   }
 
   #queue(bucket: string): PermitQueue {
@@ -256,22 +257,9 @@ export class Limiter {
     };
   }
 
-  async #run(
-    bucket: string,
-    request: ExchangeRequest,
-    { mayComeLive = false }: { readonly mayComeLive?: boolean } = {},
-  ): Promise<(string | number)[]> {
-    const keys = this.#keys;
-    const options = {
-      bucket,
-      processId: this.#processId,
-      periodMs: this.#periodMs,
-      reserve: this.#reserve,
-      leaseMs: this.#leaseMs,
-      mayComeLive,
-    };
-    const args = exchangeArguments(options, request, this.#clock.monotonicMs());
-    return (await bucketScript.run(this.#redis, keysOfBucket(keys, bucket), args)) as (string | number)[];
+  async #run(bucket: string, request: ExchangeRequest): Promise<(string | number)[]> {
+    const args = exchangeArguments({ bucket, ...this.#settings }, request, this.#clock.monotonicMs());
+    return (await bucketScript.run(this.#redis, keysOfBucket(this.#keys, bucket), args)) as (string | number)[];
   }
 
   async #keepPace(pace: { id: string; callsPerMinute: number }, signal: AbortSignal | undefined): Promise<void> {
@@ -293,6 +281,34 @@ export class Limiter {
       await this.#clock.sleep(Math.max(1, waitMs), signal);
     }
   }
+}
+
+/** The settings of a bucket, and the process that talks to it. */
+export interface BucketSettings extends Required<Pick<LimiterOptions, "periodMs" | "reserve" | "leaseMs">> {
+  readonly bucket: string;
+  readonly processId: string;
+}
+
+/**
+ * ARGV of bucket.lua. An observation is one text, since long argument lists are expensive for the sender.
+ * @param nowMs the process's own clock, which the observations' times refer to
+ */
+export function exchangeArguments(
+  { bucket, periodMs, reserve, leaseMs, processId }: BucketSettings,
+  { want, ahead, firstPermitNumber, urgency, backlog, observations, mayComeLive }: ExchangeRequest,
+  nowMs: number,
+): (string | number)[] {
+  const settings = [bucket, periodMs, reserve, leaseMs, processId];
+  const wanted = [want, firstPermitNumber, urgency, backlog, mayComeLive ? 1 : 0, ahead];
+  return [...settings, ...wanted, ...observations.map((seen) => written(seen, nowMs))];
+}
+
+function written(seen: Observation, nowMs: number): string {
+  const { limit = "", remaining = "", secondsBeforeRefresh = "" } = seen.reading ?? {};
+  const receivedAgoMs = (nowMs - seen.receivedAtMonotonicMs).toFixed(3);
+  const when = `${seen.grantedAtMs.toFixed(3)},${seen.sentAfterMs.toFixed(3)},${receivedAgoMs}`;
+  const quota = `${limit},${remaining},${secondsBeforeRefresh},${seen.retryAfterMs}`;
+  return `${seen.permitNumber},${seen.kind},${seen.window},${seen.serial},${when},${quota}`;
 }
 
 const nothingWanted: ExchangeRequest = {

@@ -6,8 +6,7 @@
  */
 import { PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, yieldToEventLoop } from "#core/time.ts";
-import type { Exchange, ExchangeRequest, Observation } from "./exchange.ts";
-import type { QuotaReading, TimedPermit, Urgency } from "./permit.ts";
+import type { CallTimes, QuotaReading, TimedPermit, Urgency } from "./permit.ts";
 
 /** Longest wait for a permit inside this process; the caller must handle a longer one. */
 export const patienceMs = 2_000;
@@ -23,6 +22,40 @@ const idleMs = 50;
 const reportMs = 20;
 /** Why a sleep ended early; created once, since creating an error for every response is expensive. */
 const awake = new Error("something came in");
+
+/** One report to the bucket. */
+export interface Observation extends CallTimes {
+  readonly permitNumber: number;
+  readonly kind: "answered" | "throttled" | "lost" | "back";
+  readonly window: number;
+  readonly serial: number;
+  readonly reading: QuotaReading | undefined;
+  readonly retryAfterMs: number;
+}
+
+/** What a process reports to a bucket and requests of it, in one exchange. */
+export interface ExchangeRequest {
+  readonly want: number;
+  /** Permits to take ahead, beyond those wanted now, if much of the quota is left. */
+  readonly ahead: number;
+  readonly firstPermitNumber: number;
+  readonly urgency: Urgency;
+  readonly backlog: number;
+  readonly observations: readonly Observation[];
+  /** Live calls may come at any time from now on, as through a gateway. */
+  readonly mayComeLive?: true;
+}
+
+/** The result of an exchange. */
+export interface Exchange {
+  readonly nowMs: number;
+  readonly window: number;
+  readonly firstSerial: number;
+  readonly granted: number;
+  /** Granted beyond those. */
+  readonly ahead: number;
+  readonly waitMs: number;
+}
 
 interface Waiter {
   readonly urgency: Urgency;

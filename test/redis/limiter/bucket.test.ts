@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { ExchangeRequest, Observation } from "#limiter/exchange.ts";
+import type { ExchangeRequest, Observation } from "#limiter/permit-queue.ts";
 import { Keys } from "#redis/keys.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { type BucketReply, SimulatedBucket } from "./simulated-bucket.ts";

@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
-import { type ExchangeRequest, type Reserve, exchangeArguments } from "#limiter/exchange.ts";
-import { bucketScriptParts, keysOfBucket } from "#limiter/limiter.ts";
+import { type Reserve, bucketScriptParts, exchangeArguments, keysOfBucket } from "#limiter/limiter.ts";
+import type { ExchangeRequest } from "#limiter/permit-queue.ts";
 import type { Keys } from "#redis/keys.ts";
 
 const source = bucketScriptParts.map((part) => readFileSync(part, "utf8")).join("\n");
@@ -56,7 +56,7 @@ export class SimulatedBucket {
 
   /** The script's arguments, as limiter.ts makes them in the process. */
   arguments(processId: string, request: ExchangeRequest, processNowMs: number): (string | number)[] {
-    const options = { bucket: this.#name, processId, mayComeLive: false, ...this.#settings };
+    const options = { bucket: this.#name, processId, ...this.#settings };
     return exchangeArguments(options, request, processNowMs);
   }
 

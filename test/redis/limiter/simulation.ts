@@ -5,13 +5,12 @@
 import type { Redis } from "ioredis";
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { Exchange, ExchangeRequest, Reserve } from "#limiter/exchange.ts";
-import { PermitQueue } from "#limiter/permit-queue.ts";
+import { type Exchange, type ExchangeRequest, PermitQueue } from "#limiter/permit-queue.ts";
 import type { Permit, QuotaReading, Urgency } from "#limiter/permit.ts";
 import type { Keys } from "#redis/keys.ts";
 import { testKeys } from "../../support/redis.ts";
 import { ModelPlatform, type Rounding, type Window } from "./model-platform.ts";
-import { keysOfBucket } from "#limiter/limiter.ts";
+import { type Reserve, keysOfBucket } from "#limiter/limiter.ts";
 import { type BucketReply, SimulatedBucket } from "./simulated-bucket.ts";
 import { World, beginMs } from "./world.ts";
 
