@@ -140,7 +140,10 @@ function build(
     wordingOf,
     keyColumnOf: (profile: string) => keyColumnOf(wordingOf(profile)),
     /** Stops work when the app closes. @returns the same work; its owner may stop it earlier */
-    watchOver: (name: string, working: Working) => watchOver(lifecycle, name, working),
+    watchOver: (name: string, working: Working): Working => {
+      lifecycle.onStop(name, () => working.stop());
+      return working;
+    },
     /** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it rejects writes */
     ping: () => respondsInTime(redis, { keys, clock, withinMs: 1_000 }),
   };
@@ -159,17 +162,6 @@ function profileOf(config: Config, named: string | undefined): string {
   if (Object.hasOwn(config.profiles, named)) return named;
   const known = Object.keys(config.profiles).join(", ");
   throw new SimfleetError("NOT_FOUND", `There is no profile ${named}; known: ${known}`);
-}
-
-function watchOver(lifecycle: Lifecycle, name: string, working: Working): Working {
-  let isStopped = false;
-  const stop = async (): Promise<void> => {
-    if (isStopped) return;
-    isStopped = true;
-    await working.stop();
-  };
-  lifecycle.onStop(name, stop);
-  return { isMoving: (withinMs) => working.isMoving(withinMs), restart: () => working.restart(), stop };
 }
 
 /** The version of what is stored in Redis. */

@@ -1,6 +1,7 @@
 /**
  * Runs jobs of one queue, several at a time, and reports each result to BullMQ. It hides BullMQ's pitfalls from the rest
- * of the code: losing a job's lock aborts the work on it, a stop has a deadline, and progress can be checked.
+ * of the code: losing a job's lock aborts the work on it, a stop has a deadline, progress can be checked, and jobs that were
+ * lost are added again.
  */
 import { randomBytes } from "node:crypto";
 import { type Job, type Queue, Worker, DelayedError, RateLimitError, WaitingError } from "bullmq";
@@ -10,17 +11,23 @@ import type { Keys } from "#redis/keys.ts";
 import { queueTime, type Timing } from "#core/timings.ts";
 import { traced } from "#core/traced.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
-import { faultBackoffMs } from "./open-queue.ts";
-import { lockMs, maxHoldMs, stalledCheckMs } from "./wrong-times.ts";
-import { type Clock, inTime } from "#core/time.ts";
-import type { WorkResult, JobResult } from "./job-result.ts";
+import { lockMs, maxHoldMs, repairTimes, stalledCheckMs } from "./wrong-times.ts";
+import { backoffMs } from "#core/backoff.ts";
+import { type Clock, every, inTime } from "#core/time.ts";
+import type { WorkResult, JobResult, Working } from "./job-result.ts";
 
 const stopMs = 15_000;
+const restoreEveryMs = 5_000;
+const faultBackoff = { baseMs: 500, capMs: 30_000 };
+/** How long before the refresh the queue resumes: the rest is waited for in the process, to the millisecond. */
+const leadMs = 1_000;
 /** So long after a lost lock, the errors of other jobs have the same cause. */
 const lostLockMs = 60_000;
 
 export interface QueueWorkerOptions<Data, V> {
   readonly queue: Queue<Data>;
+  /** The connection of the queue. */
+  readonly redis: Redis;
   readonly connect: (name: string) => Redis;
   readonly keys: Keys;
   readonly workerRegistry: WorkerRegistry;
@@ -34,36 +41,55 @@ export interface QueueWorkerOptions<Data, V> {
   readonly work: (data: Data, signal: AbortSignal, deaths: number) => Promise<V>;
   /** Called after the work, while this process still holds the job, and before the result is reported to the queue. */
   readonly beforeReporting?: (data: Data, result: V) => Promise<void>;
+  /** Not called while this process stops. */
   readonly afterReporting?: (data: Data, kind: string) => void | Promise<void>;
+  /** Adds jobs for work that has none; called at the start and then every 5 s. */
+  readonly restore: () => Promise<void> | void;
   /** The span that a job's span continues, as a W3C `traceparent`. */
   readonly traceParentOf?: (data: Data) => Promise<string | undefined>;
   readonly onIncident: (incident: { readonly message: string; readonly data?: Data }) => void;
 }
 
-export class QueueWorker<Data, V extends JobResult | WorkResult> {
+export class QueueWorker<Data, V extends JobResult | WorkResult> implements Working {
   readonly #options: QueueWorkerOptions<Data, V>;
   readonly #stopping = new AbortController();
   #worker: Worker<Data, string> | undefined;
   #leave: (() => Promise<void>) | undefined;
+  #stopRestoring: (() => void) | undefined;
+  #stopped: Promise<void> | undefined;
   #lastStartMs: number;
   /** Errors of Redis since a job was taken last. */
   #faults = 0;
   #isBackingOff = false;
   #lockNotedUntilMs = Number.NEGATIVE_INFINITY;
 
-  private constructor(options: QueueWorkerOptions<Data, V>) {
+  constructor(options: QueueWorkerOptions<Data, V>) {
     this.#options = options;
     this.#lastStartMs = options.clock.monotonicMs();
   }
 
-  static async start<Data, V extends JobResult | WorkResult>(
-    options: QueueWorkerOptions<Data, V>,
-  ): Promise<QueueWorker<Data, V>> {
-    const worker = new QueueWorker(options);
-    const id = `${process.pid}-${randomBytes(3).toString("hex")}`;
-    worker.#leave = await options.workerRegistry.announce(options.queue.name, id);
-    await worker.#open();
-    return worker;
+  async start(): Promise<void> {
+    const { queue, workerRegistry } = this.#options;
+    this.#leave = await workerRegistry.announce(queue.name, `${process.pid}-${randomBytes(3).toString("hex")}`);
+    await this.#open();
+    await this.#restore();
+    this.#stopRestoring = every(restoreEveryMs, () => void this.#restore());
+  }
+
+  async #restore(): Promise<void> {
+    const { queue, redis, clock, restore } = this.#options;
+    await repairTimes(queue, redis, clock.wallMs()).catch(() => undefined);
+    await this.#putBack(restore);
+  }
+
+  /** What fails is tried again with the next `restore`. */
+  async #putBack(work: () => Promise<void> | void): Promise<void> {
+    const { queue, onIncident } = this.#options;
+    try {
+      await work();
+    } catch (thrown) {
+      onIncident({ message: `work could not be put back into the queue ${queue.name}: ${messageOf(thrown)}` });
+    }
   }
 
   async #open(): Promise<void> {
@@ -77,14 +103,16 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
       // The work itself counts deaths.
       maxStalledCount: Number.MAX_SAFE_INTEGER,
       maximumRateLimitDelay: 1_000,
-      settings: { backoffStrategy: (attempts) => faultBackoffMs(attempts) },
+      settings: { backoffStrategy: (attempts) => backoffMs(faultBackoff, attempts) },
     });
     worker.on("error", (error) => void this.#backOff(worker, error));
     worker.on("failed", (job, error) => onIncident({ ...(job ? { data: job.data } : {}), message: messageOf(error) }));
     worker.on("lockRenewalFailed", (jobIds) => {
       for (const jobId of jobIds) worker.cancelJob(jobId, "its lock was lost");
     });
-    worker.on("completed", (job, kind) => void this.#options.afterReporting?.(job.data, kind));
+    worker.on("completed", (job, kind) => {
+      if (!this.#stopping.signal.aborted) void this.#putBack(() => this.#options.afterReporting?.(job.data, kind));
+    });
     this.#worker = worker;
     await worker.waitUntilReady();
   }
@@ -107,7 +135,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     this.#isBackingOff = true;
     this.#faults += 1;
     await worker.pause(true).catch(() => undefined);
-    await clock.sleep(faultBackoffMs(this.#faults), this.#stopping.signal).catch(() => undefined);
+    await clock.sleep(backoffMs(faultBackoff, this.#faults), this.#stopping.signal).catch(() => undefined);
     this.#isBackingOff = false;
     void worker.resume();
   }
@@ -154,7 +182,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
   }
 
   async #processJob(job: Job<Data>, token: string | undefined, lost: AbortSignal | undefined): Promise<string> {
-    const { queue, clock, work, beforeReporting } = this.#options;
+    const { clock, work, beforeReporting } = this.#options;
     this.#lastStartMs = clock.monotonicMs();
     this.#faults = 0;
     const signal = lost === undefined ? this.#stopping.signal : AbortSignal.any([this.#stopping.signal, lost]);
@@ -162,12 +190,43 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     // Without the lock the job belongs to another worker by now: do not touch it.
     if (lost?.aborted) return result.kind;
     await beforeReporting?.(job.data, result);
-    await reportToQueue(result, { queue, job, token, clock });
+    await this.#report(result, job, token);
     return result.kind;
   }
 
+  /**
+   * No result consumes one of the job's attempts: a spent quota holds the whole queue until shortly before the refresh, other
+   * waits delay only this job.
+   */
+  async #report(result: JobResult | WorkResult, job: Job<Data>, token: string | undefined): Promise<void> {
+    if (result.kind === "handed-back") {
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
+    if (result.kind !== "postponed") return;
+    if (result.scope === "job") {
+      await job.moveToDelayed(this.#options.clock.wallMs() + Math.ceil(result.delayMs), token);
+      throw new DelayedError();
+    }
+    await this.#hold(result.delayMs - leadMs);
+    throw new RateLimitError();
+  }
+
+  /** In BullMQ the last writer wins, so this only ever extends a hold. After the longest one, a job asks for another. */
+  async #hold(holdMs: number): Promise<void> {
+    const { queue } = this.#options;
+    const wholeMs = Math.min(Math.max(1, Math.floor(holdMs)), maxHoldMs);
+    if (wholeMs > (await queue.getRateLimitTtl())) await queue.rateLimit(wholeMs);
+  }
+
   /** Stops picking up jobs and waits for those in progress to reach a safe point; after 15 s it abandons jobs that hang. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopRestoring?.();
     this.#stopping.abort(new Error("this process is stopping"));
     await this.#leave?.();
     const worker = this.#worker;
@@ -182,45 +241,4 @@ function publishQueueTime(queue: string, { attemptsStarted, processedOn, timesta
   if (!queueTime.hasSubscribers || attemptsStarted > 1 || processedOn === undefined) return;
   const seconds = Math.max(0, processedOn - timestamp - delay) / 1_000;
   queueTime.publish({ seconds, labels: { queue } } satisfies Timing);
-}
-
-// Reports the result of a job to BullMQ. None of the results consumes one of the job's attempts: a spent quota pauses the
-// whole queue until shortly before the refresh, other waits delay only this job.
-
-interface JobContext<Data> {
-  readonly queue: Queue<Data>;
-  readonly job: Job<Data>;
-  readonly token: string | undefined;
-  readonly clock: Clock;
-}
-
-/** How long before the refresh the queue resumes: the rest is waited for in the process, to the millisecond. */
-const leadMs = 1_000;
-
-async function reportToQueue<Data>(result: JobResult | WorkResult, context: JobContext<Data>): Promise<void> {
-  const { queue, job, token, clock } = context;
-  switch (result.kind) {
-    case "finished":
-    case "parked":
-    case "ended":
-      return;
-    case "handed-back":
-      await job.moveToWait(token);
-      throw new WaitingError();
-    case "postponed": {
-      if (result.scope === "job") {
-        await job.moveToDelayed(clock.wallMs() + Math.ceil(result.delayMs), token);
-        throw new DelayedError();
-      }
-      await holdQueue(queue, result.delayMs - leadMs);
-      throw new RateLimitError();
-    }
-  }
-}
-
-/** In BullMQ the last writer wins, so this only ever extends a hold. After the longest one, a job asks for another. */
-async function holdQueue<Data>(queue: Queue<Data>, holdMs: number): Promise<void> {
-  const wholeMs = Math.min(Math.max(1, Math.floor(holdMs)), maxHoldMs);
-  const presentMs = await queue.getRateLimitTtl();
-  if (wholeMs > presentMs) await queue.rateLimit(wholeMs);
 }

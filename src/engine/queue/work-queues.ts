@@ -1,19 +1,14 @@
 /**
  * The BullMQ queues of one kind of work, one per key (a profile, a webhook). A job only triggers the work: the store records
- * what there is to do, and jobs that were lost are added again from it.
+ * what there is to do, and jobs that were lost are added again from it. Loads BullMQ on first use: most commands need no queue.
  */
-import type { Queue, QueueOptions, Job } from "bullmq";
+import type { JobsOptions, Queue, Job } from "bullmq";
 import type { Redis } from "ioredis";
-import { type Clock, every } from "#core/time.ts";
+import type { Clock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { JobResult, WorkResult, Working, Incident } from "./job-result.ts";
-import { jobOptions, openQueue } from "./open-queue.ts";
 import type { QueueWorkerOptions } from "./queue-worker.ts";
-import { repairTimes } from "./wrong-times.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
-import { messageOf } from "#core/errors.ts";
-
-const restoreIntervalMs = 5_000;
 
 export interface QueueDeps {
   readonly connect: (name: string) => Redis;
@@ -22,66 +17,63 @@ export interface QueueDeps {
   readonly clock: Clock;
 }
 
-export interface Consumer<Data, Result> extends Omit<QueueWorkerOptions<Data, Result>, keyof QueueDeps | "queue"> {
-  /** Adds jobs for work that has none; called at the start and then every 5 s. It must not throw. */
-  readonly restore: () => Promise<void> | void;
-}
+type Consumer<Data, Result> = Omit<QueueWorkerOptions<Data, Result>, keyof QueueDeps | "queue" | "redis">;
 
 export interface KindOfQueue<Data> {
   readonly connection: string;
   /** The name of a key's queue. */
   readonly nameOf: (key: string) => string;
-  readonly queueOptions?: Partial<QueueOptions>;
+  readonly jobOptions?: JobsOptions;
   readonly onOpen?: (queue: Queue<Data>) => Promise<unknown>;
 }
+
+/** A job is retried after internal faults (Redis full, a bug) without a limit: nobody has to start it again. */
+const usualJobOptions: JobsOptions = {
+  removeOnComplete: true,
+  removeOnFail: false,
+  attempts: Number.MAX_SAFE_INTEGER,
+  backoff: { type: "custom" },
+};
 
 export function workQueues<Data, Result extends JobResult | WorkResult = WorkResult>(
   kind: KindOfQueue<Data>,
   deps: QueueDeps,
 ) {
+  const { connect, keys, workerRegistry } = deps;
   const open = new Map<string, Promise<Queue<Data>>>();
-  let redis: Redis | undefined;
-  const queueOf = (key: string): Promise<Queue<Data>> => {
-    let queue = open.get(key);
-    if (queue === undefined) {
-      queue = openOne(key);
-      queue.catch(() => open.delete(key));
-      open.set(key, queue);
-    }
-    return queue;
-  };
-  const openOne = async (key: string): Promise<Queue<Data>> => {
-    redis ??= deps.connect(kind.connection);
-    const options = { defaultJobOptions: jobOptions, ...kind.queueOptions };
-    const queue = await openQueue<Data>(kind.nameOf(key), { redis, keys: deps.keys, ...options });
+  let connection: Redis | undefined;
+  const redis = (): Redis => (connection ??= connect(kind.connection));
+  const openOne = async (name: string): Promise<Queue<Data>> => {
+    const { Queue: QueueOfBullMq } = await import("bullmq");
+    const defaultJobOptions = { ...usualJobOptions, ...kind.jobOptions };
+    const queue = new QueueOfBullMq<Data>(name, { connection: redis(), prefix: keys.queues(), defaultJobOptions });
+    // The connection reports its own errors.
+    queue.on("error", () => undefined);
+    // Metrics read this list instead of scanning the keys of Redis.
+    redis()
+      .sadd(keys.queueNames(), name)
+      .catch(() => undefined);
     await kind.onOpen?.(queue);
     return queue;
   };
+  /** The queue of a key; opened when it is used first. */
+  const queueOf = (key: string): Promise<Queue<Data>> => {
+    const queue = open.get(key) ?? openOne(kind.nameOf(key));
+    open.set(key, queue);
+    queue.catch(() => open.delete(key));
+    return queue;
+  };
   return {
-    /** The queue of a key; opened when it is used first. */
     queue: queueOf,
 
     /** Whether a live process handles the work of the key. */
-    isServed: async (key: string) => (await deps.workerRegistry.workers(kind.nameOf(key))).length > 0,
+    isServed: async (key: string) => (await workerRegistry.workers(kind.nameOf(key))).length > 0,
 
-    async consume(key: string, { restore, ...consumer }: Consumer<Data, Result>): Promise<Working> {
+    async consume(key: string, consumer: Consumer<Data, Result>): Promise<Working> {
       const { QueueWorker } = await import("./queue-worker.ts");
-      const queue = await queueOf(key);
-      const worker = await QueueWorker.start<Data, Result>({ ...deps, ...consumer, queue });
-      const repairAndRestore = async (): Promise<void> => {
-        if (redis !== undefined) await repairTimes(queue, redis, deps.clock.wallMs()).catch(() => undefined);
-        await restore();
-      };
-      await repairAndRestore();
-      const stopRestoring = every(restoreIntervalMs, () => void repairAndRestore());
-      return {
-        isMoving: (withinMs) => worker.isMoving(withinMs),
-        restart: () => worker.restart(),
-        stop: () => {
-          stopRestoring();
-          return worker.stop();
-        },
-      };
+      const worker = new QueueWorker<Data, Result>({ ...deps, ...consumer, queue: await queueOf(key), redis: redis() });
+      await worker.start();
+      return worker;
     },
 
     close: async () => {
@@ -98,13 +90,6 @@ interface ProfileReference {
   readonly profile: string;
 }
 
-export interface KindOfWork {
-  /** Prefix of the queue's name. */
-  readonly queue: string;
-  readonly job: string;
-  readonly jobId: string;
-}
-
 /** Whether there is work now (`due`), work that is scheduled or in progress (`waiting`), or none. */
 export type WorkStatus = "none" | "waiting" | "due";
 
@@ -116,10 +101,10 @@ export interface ProfileWork {
 
 export type ProfileJobs = ReturnType<typeof profileJobs>;
 
-export function profileJobs(kind: KindOfWork, deps: QueueDeps) {
-  const { job, jobId } = kind;
-  const nameOf = (profile: string): string => `${kind.queue}-${profile}`;
-  const queues = workQueues<ProfileReference>({ connection: kind.queue, nameOf }, deps);
+/** @param name prefix of the names of the queues */
+export function profileJobs(name: string, deps: QueueDeps) {
+  const jobId = "the-work";
+  const queues = workQueues<ProfileReference>({ connection: name, nameOf: (profile) => `${name}-${profile}` }, deps);
 
   /**
    * Enqueues the profile's work. Has no effect while the work is in progress.
@@ -132,37 +117,32 @@ export function profileJobs(kind: KindOfWork, deps: QueueDeps) {
       if (await present?.isFailed()) await present?.remove();
       if (await present?.isDelayed()) await present?.promote().catch(() => undefined);
     }
-    await queue.add(job, { profile }, { jobId });
+    await queue.add(name, { profile }, { jobId });
   };
 
   const consume = (profile: string, { work, status, onIncident }: ProfileWork): Promise<Working> => {
     /** Adds the job if there is work without one, or starts it if it is delayed although its work is due. */
     const restore = async (): Promise<void> => {
-      try {
-        const found = await status(profile);
-        if (found !== "none") await enqueue(profile, found === "due" ? "now" : "leave");
-      } catch (thrown) {
-        onIncident({ message: `the job ${job} could not be put back into the queue: ${messageOf(thrown)}` });
-      }
+      const found = await status(profile);
+      if (found !== "none") await enqueue(profile, found === "due" ? "now" : "leave");
     };
     return queues.consume(profile, {
       atOnce: 1,
       work: (_, signal) => work(profile, signal),
       restore,
       // Work that was created just as the previous job ended has no job yet.
-      afterReporting: () => void restore(),
+      afterReporting: restore,
       onIncident: ({ message }) => onIncident({ message }),
     });
   };
 
-  const { isServed, close } = queues;
-  return { enqueue, isServed, consume, close };
+  return { ...queues, enqueue, consume };
 }
 
 const states = ["waiting", "active", "delayed", "failed", "prioritized"] as const;
 
 /**
- * Counts the jobs of every queue in Redis, for the metrics. `openQueue` adds each name to a list in Redis, so a new kind of
+ * Counts the jobs of every queue in Redis, for the metrics. An open queue is in a list in Redis, so a new kind of
  * work appears without being named in this file.
  */
 export function queueDepths(deps: QueueDeps & { readonly redis: Redis }) {

@@ -40,7 +40,7 @@ export class AuthKeyService {
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
     this.#rotations = authKeyRotations(kernel);
-    this.#queues = profileJobs({ queue: "authkeys", job: "rotate-authkey", jobId: "the-authkey" }, kernel);
+    this.#queues = profileJobs("authkeys", kernel);
     kernel.lifecycle.onStop("AuthKey queues", () => this.#queues.close());
   }
 

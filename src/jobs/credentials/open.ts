@@ -83,7 +83,7 @@ export function openSinks({ clock, config, env, lifecycle, userAgent }: Kernel, 
  * at once if a rotation is due, so that a new rotation does not wait for the grace period of another.
  */
 export function rotationQueues(deps: QueueDeps) {
-  return profileJobs({ queue: "rotations", job: "rotate-credentials", jobId: "the-rotations" }, deps);
+  return profileJobs("rotations", deps);
 }
 
 interface ServiceDeps extends Pick<RotationContext, "log" | "clock" | "rotations" | "accountFor"> {

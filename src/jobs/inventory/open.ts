@@ -13,7 +13,7 @@ export function openInventory(kernel: Kernel) {
   const { clock, feed, guard, account, lifecycle } = kernel;
   const store = new Inventory(kernel);
   const syncs = new SyncLog(kernel);
-  const queues = profileJobs({ queue: "syncs", job: "sync-inventory", jobId: "the-sync" }, kernel);
+  const queues = profileJobs("syncs", kernel);
   lifecycle.onStop("sync queues", () => queues.close());
   const service = simService({ ...kernel, store, syncs, queues });
 

@@ -1,7 +1,7 @@
 /** Opens webhooks: the log of deliveries, their queues, and the operations that the CLI and the HTTP API share. */
 import * as routes from "./contract.ts";
 import { randomBytes } from "node:crypto";
-import { messageOf, notConfigured, SimfleetError } from "#core/errors.ts";
+import { notConfigured, SimfleetError } from "#core/errors.ts";
 import { reportOf } from "#contract/fields.ts";
 import { documentOfEvent } from "#events/contract.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
@@ -223,12 +223,8 @@ export function openWebhooks(kernel: WebhookKernel) {
       known = faults;
     };
     const restore = async (): Promise<void> => {
-      try {
-        if ((await log.status(webhook)).state === "stopped") return;
-        await queues.enqueue(webhook, await log.due(webhook, restoreAtOnce));
-      } catch (thrown) {
-        onIncident({ message: `messages to ${webhook} could not be put back into the queue: ${messageOf(thrown)}` });
-      }
+      if ((await log.status(webhook)).state === "stopped") return;
+      await queues.enqueue(webhook, await log.due(webhook, restoreAtOnce));
     };
     return queues.consume(webhook, {
       atOnce,

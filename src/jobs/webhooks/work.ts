@@ -14,7 +14,6 @@ import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts
 import type { Webhook } from "./config.ts";
 import { type Delivery, type DeliveryLog, type TryEnd, deliveryIdOf, earlyMs } from "./deliveries.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
-import { jobOptions } from "#engine/queue/open-queue.ts";
 import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
 
 /** A delivery, as a queue carries it: never the message. */
@@ -118,7 +117,7 @@ export function deliveryQueues(deps: QueueDeps) {
       connection: "deliveries",
       nameOf: (webhook) => `deliveries-${webhook}`,
       // A job that failed because of internal faults is enqueued again, since the log lists its delivery as due.
-      queueOptions: { defaultJobOptions: { ...jobOptions, removeOnFail: true } },
+      jobOptions: { removeOnFail: true },
     },
     deps,
   );

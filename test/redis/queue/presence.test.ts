@@ -1,8 +1,7 @@
 /** The registry of workers and queues works without scanning the keys of Redis. */
 import { expect, it } from "vitest";
-import { openQueue } from "#engine/queue/open-queue.ts";
 import { systemClock } from "#core/time.ts";
-import { queueDepths } from "#engine/queue/work-queues.ts";
+import { queueDepths, workQueues } from "#engine/queue/work-queues.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -44,15 +43,16 @@ it("a killed worker no longer counts once its entry expires", async () => {
 it("workers and queues are found without scanning Redis", async () => {
   const own = connect();
   const commands = commandsOf(own);
-  const queue = await openQueue("calls-d", { redis: own, keys });
-  await queue.add("job", {});
   const ownRegistry = new WorkerRegistry({ redis: own, keys });
-  const board = queueDepths({ redis: own, connect: () => own, keys, workerRegistry: ownRegistry, clock: systemClock });
+  const deps = { redis: own, connect: () => own, keys, workerRegistry: ownRegistry, clock: systemClock };
+  const queues = workQueues({ connection: "queues", nameOf: (key) => key }, deps);
+  await (await queues.queue("calls-d")).add("job", {});
+  const board = queueDepths(deps);
   expect(await ownRegistry.workers("calls-d")).toEqual([]);
   const labels = { queue: "calls-d", state: "waiting" };
   expect(await board.depths()).toContainEqual({ metric: "jobs", value: 1, labels });
   expect(commands).not.toContain("scan");
   expect(commands).not.toContain("keys");
   await board.close();
-  await queue.close();
+  await queues.close();
 });

@@ -3,7 +3,6 @@
  * jobs can be enqueued again from the ledger at any time, since a job's id is derived from its content.
  */
 import type { Queue } from "bullmq";
-import { messageOf } from "#core/errors.ts";
 import type { JobResult, Incident, Working } from "#engine/queue/job-result.ts";
 import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
 import { maxHoldMs } from "#engine/queue/wrong-times.ts";
@@ -80,15 +79,10 @@ export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Le
   };
 
   /** Processes the segments of a bucket until stopped. */
-  const consume = async (bucket: string, work: SegmentWork): Promise<Working> => {
-    let isStopping = false;
-    const restoreBucket = (): Promise<void> =>
-      restore(bucket).catch((thrown: unknown) =>
-        work.onIncident({ message: `work could not be put back into the queue: ${messageOf(thrown)}` }),
-      );
-    const working = await queues.consume(bucket, {
+  const consume = (bucket: string, work: SegmentWork): Promise<Working> => {
+    return queues.consume(bucket, {
       ...segmentCallbacks(work, ledger),
-      restore: restoreBucket,
+      restore: () => restore(bucket),
       beforeReporting: async ({ runId }, result) => {
         if (result.kind === "finished" && result.hasEndedWave) await enqueue(await ledger.run(runId));
       },
@@ -96,14 +90,9 @@ export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Le
         if (kind !== "parked") return;
         // A run that was resumed just while its last jobs were parked has no job in the queue.
         const state = await ledger.state(runId).catch(() => "gone");
-        if (state === "running" && !isStopping) await restoreBucket();
+        if (state === "running") await restore(bucket);
       },
     });
-    const stop = (): Promise<void> => {
-      isStopping = true;
-      return working.stop();
-    };
-    return { ...working, stop };
   };
 
   const { queue, isServed, close } = queues;
