@@ -13,7 +13,7 @@ import { backoffMs } from "#core/backoff.ts";
 import { PlatformError, messageOf } from "#core/errors.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
-import { type Clock, inTime } from "#core/time.ts";
+import { type Clock, every, inTime } from "#core/time.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
@@ -31,11 +31,14 @@ import type { Logger } from "#telemetry/logger.ts";
 import { callTime, type Timing } from "#core/timings.ts";
 
 const reloadBackoff = { baseMs: 500, capMs: 30_000 };
+const sayEveryMs = 2_500;
 const leaveMs = 500;
 const noteMs = 5_000;
 const ourHost = hostname().replace(/[^A-Za-z0-9_-]/g, "-");
 
-interface Deps extends Pick<StoreDeps, "redis" | "keys"> {
+interface AccountDeps extends Pick<StoreDeps, "redis" | "keys"> {
+  /** Identifies this process to users and to other processes. */
+  readonly worker: string;
   readonly config: Config;
   readonly userAgent: string;
   readonly clock: Clock;
@@ -46,77 +49,55 @@ interface Deps extends Pick<StoreDeps, "redis" | "keys"> {
   readonly logger: Logger;
 }
 
-export class Accounts {
-  /** Identifies this process to users and to other processes. */
-  readonly worker = `${ourHost}-${process.pid}-${randomBytes(2).toString("hex")}`;
-  readonly #deps: Deps;
-  readonly #open = new Map<string, OpenAccount>();
+/** The accounts of a process; each is opened on first use. */
+export function openAccounts(given: Omit<AccountDeps, "worker">) {
+  const worker = `${ourHost}-${process.pid}-${randomBytes(2).toString("hex")}`;
+  const deps = { ...given, worker };
+  const opened = new Map<string, OpenAccount>();
+  /** @throws ConfigError if the profile lacks credentials or an address */
+  const of = (profile: string): OpenAccount => {
+    const account = opened.get(profile) ?? new OpenAccount(profile, deps);
+    if (!opened.has(profile)) deps.lifecycle.onStop(`client of ${profile}`, () => account.close());
+    opened.set(profile, account);
+    return account;
+  };
+  return {
+    worker,
+    of,
+    /** Writes an event of this process about the default profile. */
+    emit: (type: EventType, fields: EventFields) => emit({ type, profile: given.config.profile, fields }, deps),
+    /** Tells other processes, from now on, which AuthKey this process uses for a profile. */
+    announce: async (profile: string): Promise<void> => {
+      try {
+        await of(profile).announce();
+      } catch (thrown) {
+        deps.logger.warn({ profile }, messageOf(thrown));
+      }
+    },
+  };
+}
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
-  }
+type EventFields = Readonly<Record<string, string>>;
 
-  /**
-   * The account of a profile, created on first use.
-   * @throws ConfigError if the profile lacks credentials or an address
-   */
-  account(profile: string): Account {
-    return this.#opened(profile).account;
-  }
-
-  /** Reloads changed secret files immediately and returns the AuthKey that is in use afterward. */
-  checkSecrets(profile: string): string | undefined {
-    const opened = this.#opened(profile);
-    opened.watch.poll();
-    return opened.authKeyInUse();
-  }
-
-  /** Announces to other processes, from now on, which AuthKey this process uses for the profile. */
-  async announce(profile: string): Promise<void> {
-    await this.#opened(profile).announce();
-  }
-
-  /** How far the platform's clock is ahead, by its last response, ms; NaN while it is not known. */
-  clockAheadMs(profile: string): number {
-    return this.#opened(profile).clockAheadMs;
-  }
-
-  /** Authenticates with each AuthKey separately if there are two; a fault is what the platform threw. */
-  async proveAuthKeys(profile: string): Promise<{ readonly authKeyId: string; readonly fault: unknown }[]> {
-    const { watch, account } = this.#opened(profile);
-    const keys = watch.forms().filter((form) => form.kind === "auth-key");
-    const proofs: { authKeyId: string; fault: unknown }[] = [];
-    if (keys.length < 2) return proofs;
-    for (const key of keys) {
-      const { authKeyId } = key;
-      const fault = await account.client.prove(key).then(
-        () => undefined,
-        (thrown: unknown) => thrown,
-      );
-      proofs.push({ authKeyId, fault });
-    }
-    return proofs;
-  }
-
-  #opened(profile: string): OpenAccount {
-    let opened = this.#open.get(profile);
-    if (opened === undefined) {
-      opened = new OpenAccount(profile, this.worker, this.#deps);
-      this.#open.set(profile, opened);
-      const { lifecycle } = this.#deps;
-      lifecycle.onStop(`client of ${profile}`, () => this.#open.get(profile)?.close());
-    }
-    return opened;
-  }
+/** An event that cannot be written is logged. */
+async function emit(
+  { type, profile, fields }: { readonly type: EventType; readonly profile: string; readonly fields: EventFields },
+  { feed, worker, logger }: AccountDeps,
+): Promise<void> {
+  // The platform may echo a secret in its message.
+  const clean = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, scrubSecrets(value)]));
+  await feed.emit({ type, profile, fields: { worker, ...clean } }).catch((thrown: unknown) => {
+    logger.warn({ profile, type, reason: messageOf(thrown) }, "an event could not be written");
+  });
 }
 
 class OpenAccount {
   readonly account: Account;
-  readonly watch: CredentialWatch;
+  /** How far the platform's clock is ahead, by its last response, ms; NaN while it is not known. */
   clockAheadMs = Number.NaN;
+  readonly #watch: CredentialWatch;
   readonly #profile: string;
-  readonly #worker: string;
-  readonly #deps: Deps;
+  readonly #deps: AccountDeps;
   readonly #log: Logger;
   readonly #closing = new AbortController();
   /** AuthKeys whose rejection was reported. */
@@ -124,17 +105,16 @@ class OpenAccount {
   /** Notes who the profile belongs to, as last seen. */
   #noteOwner = (): Promise<void> => Promise.resolve();
   #noted: Promise<void> = Promise.resolve();
-  #announced: Promise<Awaited<ReturnType<AuthKeyUsers["announce"]>>> | undefined;
+  #stopSaying: (() => void) | undefined;
 
-  constructor(profile: string, worker: string, deps: Deps) {
+  constructor(profile: string, deps: AccountDeps) {
     this.#profile = profile;
-    this.#worker = worker;
     this.#deps = deps;
     this.#log = deps.logger.child({ profile });
     requirePlatform(deps.config, profile);
     const configured = deps.config.profiles[profile];
     if (configured === undefined) throw new Error(`profile ${profile} vanished`);
-    this.watch = watchCredentials(configured, {
+    this.#watch = watchCredentials(configured, {
       reloaded: () => this.#reloaded(),
       kept: (reason) => this.#kept(reason),
     });
@@ -145,24 +125,49 @@ class OpenAccount {
     return this.account.client;
   }
 
+  /** Reloads changed secret files immediately and returns the AuthKey that is in use afterward. */
+  checkSecrets(): string | undefined {
+    this.#watch.poll();
+    return this.#authKeyInUse();
+  }
+
+  /** Authenticates with each AuthKey separately if there are two; a fault is what the platform threw. */
+  async proveAuthKeys(): Promise<{ readonly authKeyId: string; readonly fault: unknown }[]> {
+    const keys = this.#watch.forms().filter((form) => form.kind === "auth-key");
+    const proofs: { authKeyId: string; fault: unknown }[] = [];
+    if (keys.length < 2) return proofs;
+    for (const key of keys) {
+      const fault = await this.#client.prove(key).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      proofs.push({ authKeyId: key.authKeyId, fault });
+    }
+    return proofs;
+  }
+
   /** The AuthKey of the current pair, or else the one that would be used first. */
-  authKeyInUse(): string | undefined {
-    const form = this.#client.inUse ?? this.watch.forms()[0];
+  #authKeyInUse(): string | undefined {
+    const form = this.#client.inUse ?? this.#watch.forms()[0];
     return form?.kind === "auth-key" ? form.authKeyId : undefined;
   }
 
   async announce(): Promise<void> {
-    this.#announced ??= this.#deps.users.announce(this.#profile, this.#worker, () => this.authKeyInUse());
-    await this.#announced;
+    const { users, worker } = this.#deps;
+    const say = (): Promise<void> => users.say(this.#profile, worker, this.#authKeyInUse());
+    this.#stopSaying ??= every(sayEveryMs, () => void say());
+    await say();
   }
 
   async close(): Promise<void> {
     this.#closing.abort(new Error("the app is closing"));
-    this.watch.stop();
+    this.#watch.stop();
     await this.#client.close();
-    const leaving = this.#announced?.then(({ leave }) => leave());
+    if (this.#stopSaying === undefined) return;
+    this.#stopSaying();
+    const { users, worker, clock } = this.#deps;
     // If Redis is unreachable, the announcement expires by itself.
-    if (leaving !== undefined) await inTime(this.#deps.clock, leaveMs, leaving);
+    await inTime(clock, leaveMs, users.say(this.#profile, worker, undefined));
   }
 
   #makeAccount({ profile: settings, language }: ProfileConfig): Account {
@@ -175,7 +180,7 @@ class OpenAccount {
       endpoints: deployment.endpoints,
       ttlField: deployment.ttlField,
       ttlSeconds: tokenTtlSeconds,
-      credentials: () => this.watch.forms(),
+      credentials: () => this.#watch.forms(),
       renewToken: deployment.operations.renewToken,
       tokenVerification: config.tokenKey,
       periodMs: limits.periodMs,
@@ -215,7 +220,10 @@ class OpenAccount {
     switch (event.type) {
       case "answered":
         this.clockAheadMs = event.clockAheadMs;
-        if (callTime.hasSubscribers) publishCallTime(event);
+        if (callTime.hasSubscribers) {
+          const labels = { endpoint: event.operation, status: String(event.status) };
+          callTime.publish({ seconds: event.durationMs / 1_000, labels } satisfies Timing);
+        }
         break;
       case "throttled":
         this.#log.warn(event, "the platform responded with 429");
@@ -250,10 +258,9 @@ class OpenAccount {
   #renewed(): void {
     const { inUse } = this.#client;
     if (inUse?.kind === "auth-key") this.#refused.delete(inUse.authKeyId);
-    if (inUse !== undefined) this.watch.proven(inUse);
+    if (inUse !== undefined) this.#watch.proven(inUse);
     // Others may be waiting for this process to stop using its AuthKey.
-    if (this.#announced === undefined) void this.announce().catch(() => undefined);
-    else void this.#announced.then(({ now }) => now());
+    void this.announce();
   }
 
   #keyRefused(authKeyId: string, reason: string): void {
@@ -266,7 +273,7 @@ class OpenAccount {
   #reloaded(): void {
     this.#log.info("a secret file has changed: authenticating with its new content");
     this.#emit("secret.reloaded", {});
-    void this.#renewNow(this.watch.forms());
+    void this.#renewNow(this.#watch.forms());
   }
 
   #kept(reason: string): void {
@@ -277,7 +284,7 @@ class OpenAccount {
   /** Retries until it succeeds, is rejected permanently, or newer credentials have replaced these. */
   async #renewNow(forms: readonly Credentials[]): Promise<void> {
     const { signal } = this.#closing;
-    for (let attempt = 1; !signal.aborted && this.watch.forms()[0] === forms[0]; attempt += 1) {
+    for (let attempt = 1; !signal.aborted && this.#watch.forms()[0] === forms[0]; attempt += 1) {
       try {
         await this.#client.renewNow(signal);
         return;
@@ -289,21 +296,9 @@ class OpenAccount {
     }
   }
 
-  #emit(type: EventType, fields: Readonly<Record<string, string>>): void {
-    const { feed } = this.#deps;
-    // The platform may echo a secret in its message.
-    const clean = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, scrubSecrets(value)]));
-    feed.emit({ type, profile: this.#profile, fields: { worker: this.#worker, ...clean } }).catch((thrown: unknown) => {
-      this.#log.warn({ type, reason: messageOf(thrown) }, "an event could not be written");
-    });
+  #emit(type: EventType, fields: EventFields): void {
+    void emit({ type, profile: this.#profile, fields }, this.#deps);
   }
-}
-
-function publishCallTime({ operation, status, durationMs }: Extract<ClientEvent, { type: "answered" }>): void {
-  callTime.publish({
-    seconds: durationMs / 1_000,
-    labels: { endpoint: operation, status: String(status) },
-  } satisfies Timing);
 }
 
 /** A read of one SIM, if the deployment describes it by the id that the profile's files use. */

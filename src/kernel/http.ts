@@ -33,7 +33,7 @@ import { version } from "#core/version.ts";
 type Served = Pick<App, "kernel" | "routes" | "service" | "readings">;
 
 /**
- * Starts the HTTP server.
+ * Starts the HTTP server; closing the app closes it.
  * @throws ConfigError for an address that is reachable by others without credentials; SimfleetError USAGE if it is in
  *   use
  */
@@ -62,7 +62,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
     idempotency: new Idempotency(kernel),
     plans: app.service(runs).service.plans,
   };
-  return startHttp({
+  const server = await startHttp({
     host,
     port,
     hosts,
@@ -71,6 +71,11 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
     control,
     explained: (thrown) => App.explained(thrown),
   });
+  kernel.lifecycle.onStop("HTTP", () => server.close());
+  if (port !== 0 && server.port !== port) {
+    logger.warn({ http: server.url }, `port ${port} is taken, so health is served on another`);
+  }
+  return server;
 }
 
 /** The values of the features, of the queues and of the streams. */

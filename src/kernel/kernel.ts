@@ -25,9 +25,9 @@ import { replicatedWrites } from "#redis/replicated-writes.ts";
 import { respondsInTime } from "#redis/time.ts";
 import { type RedisFacts, verifyRedis } from "#redis/verify.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import { Accounts } from "./accounts.ts";
+import { openAccounts } from "./accounts.ts";
 import { Freezes } from "#engine/freezes.ts";
-import { AuthKeyUsers } from "#engine/authkey-users.ts";
+import { authKeyUsers } from "#engine/authkey-users.ts";
 import { attachRedis } from "#redis/embedded/embedded.ts";
 
 /** Identifies simfleet to the platform and to the endpoints of webhooks. */
@@ -99,9 +99,9 @@ function build(
   const feed = new Feed(stores);
   const tail = new FeedTail({ feed, connect: () => connect("tail"), clock });
   lifecycle.onStop("followers of the feed", () => tail.close());
-  const users = new AuthKeyUsers(stores);
-  const accounts = new Accounts({ redis, keys, config, clock, limiter, feed, users, lifecycle, logger, userAgent });
-  const account = (profile: string): Account => accounts.account(profile);
+  const users = authKeyUsers(workerRegistry);
+  const accounts = openAccounts({ redis, keys, config, clock, limiter, feed, users, lifecycle, logger, userAgent });
+  const account = (profile: string): Account => accounts.of(profile).account;
   const wordingOf = (profile: string): Wording => config.profiles[profile]?.profile.wording ?? "sims";
   return {
     ...stores,

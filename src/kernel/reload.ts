@@ -8,7 +8,6 @@ import { featureSections } from "#config/features.ts";
 import type { Config } from "#config/config.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, secondMs } from "#core/time.ts";
-import type { EventType } from "#events/event.ts";
 import type { Kernel } from "./kernel.ts";
 
 /** A file that is still being written looks another way at the next look. */
@@ -42,7 +41,7 @@ export class ConfigReload {
   }
 
   readonly read = (): void => {
-    const { config, logger } = this.#kernel;
+    const { config, logger, accounts } = this.#kernel;
     this.#seen = lookAt(config);
     try {
       const newer = this.#load();
@@ -59,18 +58,9 @@ export class ConfigReload {
       this.isRejected = true;
       const reason = messageOf(thrown);
       logger.error({ reason }, "the changed configuration is not valid: the previous one stays in use");
-      void this.emit("configuration.rejected", { reason });
+      void accounts.emit("configuration.rejected", { reason });
     }
   };
-
-  async emit(type: EventType, fields: Readonly<Record<string, string>>): Promise<void> {
-    const { feed, config, logger, accounts } = this.#kernel;
-    await feed
-      .emit({ type, profile: config.profile, fields: { worker: accounts.worker, ...fields } })
-      .catch((thrown: unknown) => {
-        logger.warn({ type, reason: messageOf(thrown) }, "an event could not be written");
-      });
-  }
 
   stop(): void {
     this.#stopLooking();

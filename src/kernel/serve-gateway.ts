@@ -1,7 +1,6 @@
 /** The gateway: in a worker, or in a process of its own (`simfleet gateway`). */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { messageOf } from "#core/errors.ts";
 import { every, secondMs } from "#core/time.ts";
 import { Gateway, type GatewayOptions } from "#gateway/gateway.ts";
 import { App } from "./app.ts";
@@ -23,7 +22,7 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<void> 
   const app = await App.open(config, options);
   const { accounts, lifecycle, limiter } = app.kernel;
   try {
-    await accounts.announce(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
+    await accounts.announce(profile);
     const { Metrics, quotaReadings } = await import("#telemetry/metrics.ts");
     const metrics = new Metrics();
     lifecycle.onStop("metrics", metrics.watchTimings());

@@ -1,7 +1,8 @@
 /** The always-on process: does the work of every feature, and serves the control API and health checks over HTTP. */
+import { once } from "node:events";
 import { loadUndici } from "#api/http/transport.ts";
 import type { Config } from "#config/config.ts";
-import { messageOf, SimfleetError } from "#core/errors.ts";
+import { SimfleetError } from "#core/errors.ts";
 import { removeAbandonedFiles } from "#core/files/write-file.ts";
 import { every, minuteMs, systemClock, type Clock, secondMs } from "#core/time.ts";
 import type { Logger } from "#telemetry/logger.ts";
@@ -20,8 +21,8 @@ export interface ServeOptions {
   readonly features: readonly AnyAppFeature[];
   readonly logger: Logger;
   readonly stop: AbortSignal;
-  /** Reads the configuration again when its file has changed; absent: it is read once. @throws ConfigError */
-  readonly load?: () => Config;
+  /** Reads the configuration again when its file has changed. @throws ConfigError */
+  readonly load: () => Config;
   /** Called with the address once the server accepts requests. */
   readonly onReady?: (url: string) => void;
 }
@@ -51,11 +52,11 @@ async function serveUntilReload(
   const { config, logger, stop, load } = options;
   const app = await App.open(config, options);
   const { kernel } = app;
-  const reload = load === undefined ? undefined : new ConfigReload(kernel, load, seen);
+  const reload = new ConfigReload(kernel, load, seen);
   try {
     await announceTasks(kernel);
-    if (isReloaded) await reload?.emit("configuration.reloaded", { hash: config.tasksHash ?? "none" });
-    const profiles = await announceProfiles(kernel, logger);
+    if (isReloaded) await kernel.accounts.emit("configuration.reloaded", { hash: config.tasksHash ?? "none" });
+    const profiles = await announceProfiles(kernel);
     const consumers = await app.work(profiles);
     // Loaded only here, so that the other commands start without it; all of it now, since an update replaces the files.
     const [{ openHttp }] = await Promise.all([import("./http.ts"), loadUndici()]);
@@ -64,13 +65,9 @@ async function serveUntilReload(
       health: {
         isMoving: async () => (await Promise.all(consumers.map((c) => c.isMoving(standstillMs)))).every(Boolean),
         isReady: async () => (await kernel.ping()) && !stop.aborted,
-        isConfigRejected: () => reload?.isRejected === true,
+        isConfigRejected: () => reload.isRejected,
       },
     });
-    kernel.lifecycle.onStop("HTTP", () => http.close());
-    if (config.http.port !== 0 && http.port !== config.http.port) {
-      logger.warn({ http: http.url }, `port ${config.http.port} is taken, so health is served on another`);
-    }
     if (config.gateway.port !== undefined) {
       const { openGateway } = await import("./serve-gateway.ts");
       await openGateway(app, { profile: config.gateway.profile });
@@ -89,9 +86,10 @@ async function serveUntilReload(
       onStuck: (message) => logger.error(message),
       onGivenUp: (message) => stuck.abort(new SimfleetError("WORKER_STUCK", `${message}: the worker ends`)),
     });
-    await aborted(AbortSignal.any([stop, stuck.signal, ...(reload === undefined ? [] : [reload.signal])]));
+    const end = AbortSignal.any([stop, stuck.signal, reload.signal]);
+    if (!end.aborted) await once(end, "abort");
     stopWatching();
-    const newer = stop.aborted ? undefined : reload?.next;
+    const newer = stop.aborted ? undefined : reload.next;
     logger.info(
       newer === undefined ? "the worker is stopping" : "the worker restarts its work: its tasks have changed",
     );
@@ -100,25 +98,18 @@ async function serveUntilReload(
   } catch (thrown) {
     throw App.explained(thrown);
   } finally {
-    reload?.stop();
+    reload.stop();
     for (const problem of await app.close(stopMs)) logger.warn(problem);
   }
 }
 
 /** @returns the profiles with credentials. @throws ConfigError if there is none */
-async function announceProfiles({ config, client, accounts }: Kernel, logger: Logger): Promise<string[]> {
+async function announceProfiles({ config, client, accounts }: Kernel): Promise<string[]> {
   const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials.length !== 0);
   if (profiles.length === 0) client(config.profile); // throws with what is missing
   // Before the work, so that clients are closed after it.
-  for (const profile of profiles) {
-    await accounts.announce(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
-  }
+  for (const profile of profiles) await accounts.announce(profile);
   return profiles;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 /** Removes what killed processes have left in the folders that features write files to. */
@@ -132,7 +123,8 @@ const checkEveryMs = 10 * secondMs;
 /** A consumer that is stuck again within this time after it got new connections is given up. */
 const graceMs = 3 * standstillMs;
 
-interface ProgressReporter {
+interface ProgressWatch {
+  readonly clock: Clock;
   /** A consumer gets new connections. */
   readonly onStuck: (message: string) => void;
   readonly onGivenUp: (message: string) => void;
@@ -143,10 +135,7 @@ interface ProgressReporter {
  * up, so that its supervisor starts it again. After an outage of Redis a process can be connected and still be stuck.
  * @returns a function that ends the watch
  */
-export function watchProgress(
-  consumers: readonly Working[],
-  { clock, onStuck, onGivenUp }: ProgressReporter & { readonly clock: Clock },
-): () => void {
+export function watchProgress(consumers: readonly Working[], { clock, onStuck, onGivenUp }: ProgressWatch): () => void {
   const restartedAtMs = new Map<Working, number>();
   const held = `work waits, and none was started for ${standstillMs / secondMs} s`;
   const check = async (consumer: Working): Promise<void> => {

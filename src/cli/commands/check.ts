@@ -115,7 +115,7 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
       ok(what("address"), address),
       ok(what("credentials"), `${covered}, token valid until ${new Date(me.expiresAtMs).toISOString()}`),
       ...(await checkAuthKeys(app, name, what("AuthKey"))),
-      ...platformClock(app.kernel.accounts.clockAheadMs(name), what("clock")),
+      ...platformClock(app.kernel.accounts.of(name).clockAheadMs, what("clock")),
       config.tokenKey === undefined ? warning(what("token"), unverified) : ok(what("token"), "signature verified"),
     ];
   } catch (thrown) {
@@ -132,7 +132,7 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
 
 /** Checks each of two AuthKeys on its own: the client would silently use the second if the first fails. */
 async function checkAuthKeys(app: App, profile: string, what: string): Promise<Finding[]> {
-  const proven = await app.kernel.accounts.proveAuthKeys(profile);
+  const proven = await app.kernel.accounts.of(profile).proveAuthKeys();
   return proven.map(({ authKeyId, fault }) =>
     fault === undefined
       ? ok(what, `${authKeyId} is accepted`)

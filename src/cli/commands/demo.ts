@@ -117,7 +117,7 @@ async function keepUp(
     output.sayLines(`\nSandbox and worker keep running until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
     output.sayLines("  npx simfleet runs list\n  npx simfleet quota");
   };
-  await runWorker({ config, env, features, logger, stop: interrupt, onReady });
+  await runWorker({ config, load: () => config, env, features, logger, stop: interrupt, onReady });
 }
 
 // A sample fleet for the demo: realistic SIM IDs with a valid Luhn digit, extra columns, three invalid rows.

@@ -15,7 +15,9 @@ for i, workers in ipairs(KEYS) do
     redis.call('PEXPIRE', workers, lives_ms)
   end
   redis.call('ZREMRANGEBYSCORE', workers, '-inf', now)
-  -- Written before Redis's clock was set back.
-  redis.call('ZREMRANGEBYSCORE', workers, '(' .. now + lives_ms, '+inf')
+  -- Written before Redis's clock was set back: they expire one lifetime from now.
+  for _, later in ipairs(redis.call('ZRANGEBYSCORE', workers, '(' .. now + lives_ms, '+inf')) do
+    redis.call('ZADD', workers, now + lives_ms, later)
+  end
 end
 return redis.call('ZRANGE', KEYS[#KEYS], 0, -1)

@@ -2,7 +2,7 @@
 import { type Config, requireSeal } from "#config/config.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { type AuthKeyUser, believedMs } from "#engine/authkey-users.ts";
+import type { AuthKeyUser } from "#engine/authkey-users.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { type ProfileJobs, profileJobs } from "#engine/queue/work-queues.ts";
 import { Seal } from "#engine/seal.ts";
@@ -29,6 +29,7 @@ import { reportOf } from "#contract/fields.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 
 const feature = "Rotating AuthKeys";
+const fewestQuietMs = 10_000;
 
 export class AuthKeyService {
   readonly #kernel: Kernel;
@@ -83,11 +84,15 @@ export class AuthKeyService {
         const message = `The rotation ${present.rotationId} of ${profile} is in progress and was started without replacing ${replaceId}. Wait until it ends.`;
         throw new SimfleetError("ROTATION_STATE_CONFLICT", message);
       }
-      return { profile, oldAuthKeyId: present.oldId ?? accounts.checkSecrets(profile) ?? null, isInProgress: true };
+      return {
+        profile,
+        oldAuthKeyId: present.oldId ?? accounts.of(profile).checkSecrets() ?? null,
+        isInProgress: true,
+      };
     }
     const keys = await this.#keys(owner);
     const users = await this.#usersOf(owner);
-    const inUseHere = () => accounts.checkSecrets(profile);
+    const inUseHere = () => accounts.of(profile).checkSecrets();
     const oldAuthKeyId = keyToReplace({ profile, user, keys, users, inUseHere, replaceId });
     return { profile, oldAuthKeyId, isInProgress: false };
   }
@@ -136,7 +141,7 @@ export class AuthKeyService {
       guard,
       account: authKeyAccount(client(profile), (id) => operations[id], user),
       quietMs: this.#quietMs(owner),
-      inUseHere: () => accounts.checkSecrets(profile),
+      inUseHere: () => accounts.of(profile).checkSecrets(),
       handOver: (sink, handover, signal) => handOver(sink, handover, sinks, signal),
     };
     const working = await this.#queues.consume(owner.name, {
@@ -171,9 +176,9 @@ export class AuthKeyService {
     return (await Promise.all(users)).flat();
   }
 
-  /** How long the old AuthKey has to be unused: at least as long as the last announcement of a process is trusted. */
+  /** How long the old AuthKey has to be unused: at least longer than the last announcement of a process is trusted. */
   #quietMs({ name }: KeyOwner): number {
-    return Math.max(this.#kernel.config.authKeys[name]?.graceMs ?? 0, believedMs);
+    return Math.max(this.#kernel.config.authKeys[name]?.graceMs ?? 0, fewestQuietMs);
   }
 }
 

@@ -12,7 +12,7 @@
  *   any up to verified -> taking-back -> failed   the new AuthKey is revoked; the old one was never changed
  * Times are Redis's. A transition can require that no process uses an AuthKey; the script checks this atomically.
  */
-import { usersKey, usersScriptPart } from "#engine/authkey-users.ts";
+import { usersOf } from "#engine/authkey-users.ts";
 import { type MoveEvent, type StoreDeps, moveScript } from "#engine/move-record.ts";
 import type { Change } from "#engine/record.ts";
 import { type RotationFields, rotationStore } from "#jobs/credentials/rotation-machine.ts";
@@ -20,7 +20,7 @@ import { redisTimeMs } from "#redis/time.ts";
 import type { KeyOwner } from "./config.ts";
 import type { authKeyStates } from "./contract.ts";
 
-const unlessUsed = moveScript(usersScriptPart, new URL("./unless-used.lua", import.meta.url));
+const unlessUsed = moveScript(new URL("./unless-used.lua", import.meta.url));
 
 export type AuthKeyState = (typeof authKeyStates)[number];
 
@@ -69,7 +69,7 @@ export function authKeyRotations(deps: StoreDeps) {
       change: AuthKeyChange,
       { unused, events }: { readonly unused?: string; readonly events?: readonly MoveEvent[] | undefined } = {},
     ): Promise<AuthKeyRotation | "stale" | "used"> => {
-      const users = usersKey(keys, of.profile);
+      const users = keys.liveWorkers(usersOf(of.profile));
       const condition = unused === undefined ? undefined : { script: unlessUsed, keys: [users], args: [unused] };
       return (await store.move(of, change, { events, condition })) as AuthKeyRotation | "stale" | "used";
     },

@@ -88,15 +88,12 @@ describe("leases of dead processes after the clock is set back by an hour", () =
   });
 
   it("a dead process's lease keeps an AuthKey in use for its usual time after the clock is set back", async () => {
-    const announce = `${source("engine/authkey-users.lua")}\n${source("engine/announce-authkey.lua")}`;
+    const announce = source("engine/queue/live-workers.lua");
     const say = (nowMs: number, worker: string): Promise<unknown> =>
-      runAt(nowMs, announce, [key], [worker, "keyId-1", 10_000]);
+      runAt(nowMs, announce, [key], [10_000, `${worker} keyId-1`]);
     await say(beginMs, "dead");
-    await say(beginMs - hourMs, "live");
-    expect(Object.keys(await redis.hgetall(key)).sort()).toEqual(["dead", "live"]);
-    await say(beginMs - hourMs + 9_000, "live");
-    expect(Object.keys(await redis.hgetall(key)).sort()).toEqual(["dead", "live"]);
-    await say(beginMs - hourMs + 11_000, "live");
-    expect(Object.keys(await redis.hgetall(key))).toEqual(["live"]);
+    expect(await say(beginMs - hourMs, "live")).toEqual(["dead keyId-1", "live keyId-1"]);
+    expect(await say(beginMs - hourMs + 9_000, "live")).toEqual(["dead keyId-1", "live keyId-1"]);
+    expect(await say(beginMs - hourMs + 11_000, "live")).toEqual(["live keyId-1"]);
   });
 });
