@@ -229,7 +229,7 @@ function program(): Promise<Command> {
     interrupt: new AbortController().signal,
     setExitCode: () => undefined,
   } as unknown as Parameters<typeof buildProgram>[0]["io"];
-  return buildProgram({ io, features, version: "", runWorker: () => Promise.resolve() });
+  return buildProgram({ io, features });
 }
 
 /** Options of most commands, which the page explains once. */

@@ -1,20 +1,6 @@
 #!/usr/bin/env node
-/**
- * The always-on worker. The container starts this file, configured by the environment or the usual file; `simfleet worker`
- * and `simfleet demo` call it with a configuration of their own.
- */
-import { realpathSync } from "node:fs";
-import type { ServeOptions } from "#kernel/serve.ts";
+/** The always-on worker. The container starts this file, configured by the environment or the usual file. */
 import { keepHeapSmall } from "#core/heap-room.ts";
-
-/**
- * Runs until the signal aborts.
- * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
- */
-export async function runWorker(options: ServeOptions): Promise<void> {
-  const { serve } = await import("#kernel/serve.ts");
-  await serve(options);
-}
 
 async function main(): Promise<never> {
   // Without a listener, the first opens a port for debuggers, and the others end the process.
@@ -22,18 +8,19 @@ async function main(): Promise<never> {
   keepHeapSmall();
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());
-  const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { features }] = await Promise.all([
+  const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { features }, { serve }] = await Promise.all([
     import("#config/load.ts"),
     import("#core/errors.ts"),
     import("#telemetry/logger.ts"),
     import("#features.ts"),
+    import("#kernel/serve.ts"),
   ]);
   try {
     const { env } = process;
     const load = () => loadConfig({ env, features });
     const config = load();
     const logger = createLogger({ level: config.logLevel });
-    await runWorker({ config, load, env, features, logger, stop: stop.signal });
+    await serve({ config, load, env, features, logger, stop: stop.signal });
     process.exit(0);
   } catch (thrown) {
     createLogger({ level: "fatal" }).fatal({ error: thrown }, messageOf(thrown));
@@ -41,5 +28,4 @@ async function main(): Promise<never> {
   }
 }
 
-// Not when the command line imports it.
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === import.meta.filename) await main();
+await main();

@@ -139,12 +139,12 @@ function assertStore({ command }: Context, { redis, dataDir, isUsualDataDir, fil
 async function audited<T>(context: Context, app: App, act: () => Promise<T>): Promise<T> {
   const { command, actor, io } = context;
   if (command === undefined || command.isReading) return act();
-  const { name, kind, target } = command;
+  const { name, feature, target } = command;
   const log = app.service(audit);
   const id = await log.begin({
     who: actor,
     role: "",
-    kind,
+    kind: feature?.audit ?? "other",
     action: `simfleet ${name}`,
     did: "",
     target: target?.slice(0, 200) ?? app.kernel.config.profile,

@@ -66,8 +66,6 @@ export interface GivenCommand {
   readonly store: StoreUse;
   /** The feature that it belongs to; undefined for a command that concerns all. */
   readonly feature: AnyAppFeature | undefined;
-  /** The kind under which the audit log has it. */
-  readonly kind: string;
   /** Target for the audit log: the first argument, or the filters. Empty without either; absent: the profile. */
   readonly target: string | undefined;
 }

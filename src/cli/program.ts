@@ -4,8 +4,8 @@
  */
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
-import type { RunWorker } from "./commands/worker.ts";
 import { suggestion } from "#core/suggest.ts";
+import { version } from "#core/version.ts";
 import { visibleLines } from "#core/visible-text.ts";
 import { type AnyFeature, commandGroups, type FeatureCommand } from "./feature.ts";
 import { Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
@@ -20,7 +20,7 @@ export async function runProgram(line: readonly string[], deps: Deps): Promise<v
   const argv = inUsualWords(line);
   try {
     const asked = argv.find((word) => word !== "help");
-    const program = await buildProgram({ ...deps, argv }, (name) => name === asked);
+    const program = await buildProgram({ ...deps, words: argv }, (name) => name === asked);
     assertKnownWords(program, argv);
     await program.parseAsync([...argv], { from: "user" });
   } catch (thrown) {
@@ -39,77 +39,72 @@ function inUsualWords(line: readonly string[]): readonly string[] {
   return first === "events" && second === "tail" ? line.toSpliced(1, 1) : line;
 }
 
-type Deps = {
-  io: ProcessIo;
-  runWorker: RunWorker;
-  features: readonly AnyFeature[];
-  version: string;
-  argv?: readonly string[];
-};
+interface Deps {
+  readonly io: ProcessIo;
+  readonly features: readonly AnyFeature[];
+  readonly words?: readonly string[];
+}
 
 /** Commands that start a process or look at all of simfleet. They follow those of the features in the help. */
-function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
-  const { runWorker } = deps;
-  return {
-    worker: {
-      group: "operate",
-      summary: "Run the always-on worker with dashboard and control API",
-      load: async (context) => (await import("./commands/worker.ts")).workerCommand(context, runWorker),
+const processCommands: Readonly<Record<string, FeatureCommand>> = {
+  worker: {
+    group: "operate",
+    summary: "Run the always-on worker with dashboard and control API",
+    load: async (context) => (await import("./commands/worker.ts")).workerCommand(context),
+  },
+  gateway: {
+    group: "operate",
+    summary: "Run a proxy that shares the quota with other tools",
+    load: async (context) => (await import("./commands/worker.ts")).gatewayCommand(context),
+  },
+  check: {
+    group: "operate",
+    summary: "Verify configuration, Redis, platform addresses, credentials and clock",
+    load: async (context) => (await import("./commands/check.ts")).checkCommand(context),
+  },
+  schema: {
+    group: "operate",
+    summary: "Print the JSON Schema of the configuration",
+    load: async (context) => (await import("./commands/schema.ts")).schemaCommand(context),
+  },
+  completion: {
+    group: "operate",
+    summary: "Print a completion script for bash, zsh or fish",
+    load: async (context) => {
+      const { completionCommand } = await import("./commands/completion.ts");
+      return completionCommand(context, (names) => buildProgram(context, (name) => names.includes(name)));
     },
-    gateway: {
-      group: "operate",
-      summary: "Run a proxy that shares the quota with other tools",
-      load: async (context) => (await import("./commands/worker.ts")).gatewayCommand(context),
-    },
-    check: {
-      group: "operate",
-      summary: "Verify configuration, Redis, platform addresses, credentials and clock",
-      load: async (context) => (await import("./commands/check.ts")).checkCommand(context),
-    },
-    schema: {
-      group: "operate",
-      summary: "Print the JSON Schema of the configuration",
-      load: async (context) => (await import("./commands/schema.ts")).schemaCommand(context),
-    },
-    completion: {
-      group: "operate",
-      summary: "Print a completion script for bash, zsh or fish",
-      load: async (context) => {
-        const { completionCommand } = await import("./commands/completion.ts");
-        return completionCommand(context, (names) => buildProgram(deps, (name) => names.includes(name)));
-      },
-    },
-    demo: {
-      group: "start",
-      summary: "Run a sample file against a simulated platform",
-      load: async (context) => (await import("./commands/demo.ts")).demoCommand(context, runWorker),
-    },
-    init: {
-      group: "start",
-      summary: "Write a configuration file",
-      load: async (context) => (await import("./commands/init.ts")).initCommand(context),
-    },
-    sandbox: {
-      group: "start",
-      summary: "Simulate the platform",
-      load: async (context) => (await import("./commands/sandbox.ts")).sandboxCommand(context),
-    },
-  };
-}
+  },
+  demo: {
+    group: "start",
+    summary: "Run a sample file against a simulated platform",
+    load: async (context) => (await import("./commands/demo.ts")).demoCommand(context),
+  },
+  init: {
+    group: "start",
+    summary: "Write a configuration file",
+    load: async (context) => (await import("./commands/init.ts")).initCommand(context),
+  },
+  sandbox: {
+    group: "start",
+    summary: "Simulate the platform",
+    load: async (context) => (await import("./commands/sandbox.ts")).sandboxCommand(context),
+  },
+};
 
 /** @param loads whether a command is loaded, as all are by default; another is in the help only */
 export async function buildProgram(deps: Deps, loads: (name: string) => boolean = () => true): Promise<Command> {
-  const context = new Context(deps.io, deps.features, deps.argv);
-  const ofFeatures = deps.features.flatMap(({ commands = {} }) => Object.entries<FeatureCommand>(commands));
-  const { stdout, stderr } = deps.io;
+  const { io, features, words } = deps;
+  const context = new Context(io, features, words);
+  const ofFeatures = features.flatMap(({ commands = {} }) => Object.entries<FeatureCommand>(commands));
   const program = new Command("simfleet")
     .description(
       "Change, sync and rotate large fleets of SIMs on Soracom and compatible APIs.\n\nNew here? `simfleet demo` shows a run in a minute. `simfleet init` writes your configuration, `simfleet check` verifies it, and `simfleet plan FILE` shows what a file would change.",
     )
-    .version(deps.version, "-V, --version", "show the version")
+    .version(version, "-V, --version", "show the version")
     .addHelpText("after", rootNotes);
   const groups = Object.keys(commandGroups);
-  const commands = [...ofFeatures, ...Object.entries(processCommands(deps))].toSorted(
+  const commands = [...ofFeatures, ...Object.entries(processCommands)].toSorted(
     ([, a], [, b]) => groups.indexOf(a.group) - groups.indexOf(b.group),
   );
   for (const [name, { group, summary, load }] of commands) {
@@ -126,14 +121,14 @@ export async function buildProgram(deps: Deps, loads: (name: string) => boolean 
       if (command !== program) command.addHelpText("after", groupExample(command));
     }
     command.configureOutput({
-      writeOut: (text) => stdout.write(text),
-      writeErr: (text) => stderr.write(visibleLines(text)),
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(visibleLines(text)),
       // `emit` reports errors, all in the same way.
       outputError: () => undefined,
     });
   });
   program.hook("preAction", (_, command) => {
-    context.command = given(command as unknown as Command, deps);
+    context.command = given(command as unknown as Command, features);
   });
   return program;
 }
@@ -176,7 +171,7 @@ function assertKnownWords(program: Command, argv: readonly string[]): void {
   }
 }
 
-function given(command: Command, { features }: Deps): GivenCommand {
+function given(command: Command, features: readonly AnyFeature[]): GivenCommand {
   const name = nameOf(command);
   const [word = ""] = name.split(" ", 1);
   // A command of no feature changes nothing that the audit log has, and a worker audits its requests itself.
@@ -188,7 +183,7 @@ function given(command: Command, { features }: Deps): GivenCommand {
   const named = command.args[0] ?? where.join(" ");
   const target = named === "" && owner?.ofProfile?.includes(name) === true ? undefined : named;
   const isReading = owner === undefined || dryRun === true || owner.reads?.includes(name) === true;
-  return { name, kind: owner?.audit ?? "other", isReading, store, feature: owner, target };
+  return { name, isReading, store, feature: owner, target };
 }
 
 /** Options that count as not given if they are empty, as in the environment. */

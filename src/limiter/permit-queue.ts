@@ -33,7 +33,7 @@ export interface Observation extends CallTimes {
   readonly retryAfterMs: number;
 }
 
-/** What a process reports to a bucket and requests of it, in one exchange. */
+/** Reports of a process to a bucket, and what it requests in the same exchange. */
 export interface ExchangeRequest {
   readonly want: number;
   /** Permits to take ahead, beyond those wanted now, if much of the quota is left. */

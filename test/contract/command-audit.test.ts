@@ -12,14 +12,12 @@ const harness = await ControlHarness.ofFile({
     Promise.resolve(`profiles: { default: {}, plant: {} }\nschedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n`),
 });
 
-const runWorker = (): Promise<void> => Promise.reject(new Error("no worker is started here"));
-
 /** Each feature with a command that changes something has one. */
 const kinds = features.flatMap(({ audit }) => audit ?? []);
 
 async function giveWords(given: readonly string[]): Promise<Ended> {
   const { io, ended } = processIo(harness.env);
-  await runProgram([...given], { io, runWorker, features, version: "0" });
+  await runProgram([...given], { io, features });
   return ended;
 }
 
@@ -30,7 +28,7 @@ function leaves(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap((sub) => leaves(sub as Command));
 }
 
-const program = await buildProgram({ io: processIo().io, runWorker, features, version: "0" });
+const program = await buildProgram({ io: processIo().io, features });
 const words = new Set(features.flatMap(({ commands = {} }) => Object.keys(commands)));
 const reads = features.flatMap((feature) => feature.reads ?? []);
 const changing = program.commands

@@ -18,7 +18,7 @@ afterAll(() => rm(dataDir, { recursive: true }));
 
 async function give(line: string, env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   const { io, ended } = processIo({ HOME: dataDir, SIMFLEET_DATA_DIR: dataDir, ...env });
-  await runProgram(line.split(" "), { io, runWorker: () => Promise.resolve(), features, version: "0" });
+  await runProgram(line.split(" "), { io, features });
   return ended;
 }
 

@@ -11,7 +11,7 @@ const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...globSync("docs/
 let program: Command;
 
 beforeAll(async () => {
-  const deps = { io: processIo().io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
+  const deps = { io: processIo().io, features };
   program = await buildProgram(deps);
 });
 

@@ -18,7 +18,6 @@ import { follow } from "#jobs/runs/commands/follow-run.ts";
 import type { Output } from "../output.ts";
 import { planText } from "#jobs/runs/commands/plan.ts";
 import { runText } from "#jobs/runs/commands/run-text.ts";
-import type { RunWorker } from "./worker.ts";
 import { grouped } from "../format.ts";
 import { withLuhnDigit } from "#fleet/sim/sim.ts";
 import { csvLine } from "#intake/cell.ts";
@@ -26,7 +25,7 @@ import { csvLine } from "#intake/cell.ts";
 /** A quota that makes the run meet several windows and still ends in under a minute. */
 const quota = { callsPerPeriod: 500, periodSeconds: 10, offsetMs: 4_000 };
 
-export function demoCommand(context: Context, runWorker: RunWorker): Command {
+export function demoCommand(context: Context): Command {
   const command = new Command("demo")
     .description("Try simfleet: a simulated platform, a worker, and a run of a sample file")
     .option("--rows <n>", "rows of the sample file", asCount, 2_000)
@@ -73,7 +72,7 @@ export function demoCommand(context: Context, runWorker: RunWorker): Command {
         output.say(`Results: ${join(folder, "results.csv")}`);
         // While this one is open its Redis stays up for the next.
         if (options.keep === true && !context.io.interrupt.aborted) {
-          await keepUp(context, output, { runWorker, config, environment });
+          await keepUp(context, output, { config, environment });
         }
         return ended;
       });
@@ -107,9 +106,8 @@ async function runSample(context: Context, app: App, output: Output, file: strin
 async function keepUp(
   { io: { env, interrupt, stderr }, features }: Context,
   output: Output,
-  demo: { runWorker: RunWorker; config: Config; environment: Readonly<Record<string, string>> },
+  { config, environment }: { config: Config; environment: Readonly<Record<string, string>> },
 ): Promise<void> {
-  const { runWorker, config, environment } = demo;
   const logger = createLogger({ level: "error", destination: stderr, format: "lines" });
   const settings = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
   const onReady = (url: string): void => {
@@ -117,7 +115,8 @@ async function keepUp(
     output.sayLines(`\nSandbox and worker keep running until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
     output.sayLines("  npx simfleet runs list\n  npx simfleet quota");
   };
-  await runWorker({ config, load: () => config, env, features, logger, stop: interrupt, onReady });
+  const { serve } = await import("#kernel/serve.ts");
+  await serve({ config, load: () => config, env, features, logger, stop: interrupt, onReady });
 }
 
 // A sample fleet for the demo: realistic SIM IDs with a valid Luhn digit, extra columns, three invalid rows.

@@ -5,14 +5,16 @@ import type { ServeOptions } from "#kernel/serve.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { type CommonOptions, type Context, withCommon } from "../context.ts";
 
-/** Runs the worker until the signal aborts (src/kernel/serve.ts). */
-export type RunWorker = (options: ServeOptions) => Promise<void>;
-
-export function workerCommand(context: Context, runWorker: RunWorker): Command {
+export function workerCommand(context: Context): Command {
   const command = new Command("worker").description("Run the always-on worker; logs JSON lines to stderr");
   return withCommon(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker", "locally")
     .addHelpText("after", workerNotes)
-    .action((options) => serve(context, options, runWorker));
+    .action((options) =>
+      run(context, options, async (process) => {
+        const { serve } = await import("#kernel/serve.ts");
+        await serve(process);
+      }),
+    );
 }
 
 const workerNotes = `
@@ -27,7 +29,7 @@ export function gatewayCommand(context: Context): Command {
   const command = new Command("gateway").description("Run a quota-sharing proxy for other tools; logs to stderr");
   const example = "simfleet gateway --profile default\ncurl http://127.0.0.1:8081/v1/sims";
   return withCommon(command, example, "locally").action((options) =>
-    serve(context, options, async (process) => {
+    run(context, options, async (process) => {
       const { gateway, profile: selected } = process.config;
       const { serveGateway } = await import("#kernel/serve-gateway.ts");
       await serveGateway({ ...process, profile: options.profile === undefined ? gateway.profile : selected });
@@ -35,7 +37,11 @@ export function gatewayCommand(context: Context): Command {
   );
 }
 
-async function serve(context: Context, options: CommonOptions, run: RunWorker): Promise<void> {
+async function run(
+  context: Context,
+  options: CommonOptions,
+  serve: (process: ServeOptions) => Promise<void>,
+): Promise<void> {
   const { env, stderr, interrupt } = context.io;
   const { localConfig } = await import("../connect.ts");
   const load = () => localConfig(context, options);
@@ -43,7 +49,7 @@ async function serve(context: Context, options: CommonOptions, run: RunWorker): 
   try {
     const config = load();
     const logger = createLogger({ level: config.logLevel, destination: stderr, format });
-    await run({ config, load, env, features: context.features, logger, stop: interrupt });
+    await serve({ config, load, env, features: context.features, logger, stop: interrupt });
     context.output(options).answer({ stopped: true }, () => "");
   } catch (thrown) {
     // What reads the log as JSON gets no other line.

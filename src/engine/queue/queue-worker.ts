@@ -82,7 +82,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> implements Work
     await this.#putBack(restore);
   }
 
-  /** What fails is tried again with the next `restore`. */
+  /** Work that fails here is tried again with the next `restore`. */
   async #putBack(work: () => Promise<void> | void): Promise<void> {
     const { queue, onIncident } = this.#options;
     try {

@@ -19,6 +19,6 @@ export async function runCommand(
     stdin === undefined ? undefined : (Readable.from([stdin]) as ProcessIo["stdin"]),
   );
   const all = [...features, ...more];
-  await runProgram(words, { io, runWorker: () => Promise.resolve(), features: all, version: "0" });
+  await runProgram(words, { io, features: all });
   return ended;
 }

@@ -9,7 +9,7 @@ import { processIo } from "../../support/process-io.ts";
 let program: Command;
 
 beforeAll(async () => {
-  const deps = { io: processIo().io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
+  const deps = { io: processIo().io, features };
   program = await buildProgram(deps);
 });
 

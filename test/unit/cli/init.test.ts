@@ -22,7 +22,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 async function init(...words: readonly string[]): Promise<Ended> {
   const { io, ended } = processIo();
-  await runProgram(["init", ...words], { io, features, version: "1.2.3", runWorker: () => Promise.resolve() });
+  await runProgram(["init", ...words], { io, features });
   return ended;
 }
 

@@ -8,7 +8,7 @@ import { processIo } from "../../support/process-io.ts";
 let commands: Command[];
 
 beforeAll(async () => {
-  const deps = { io: processIo().io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
+  const deps = { io: processIo().io, features };
   const all = (command: Command): Command[] => [command, ...command.commands.flatMap((sub) => all(sub as Command))];
   commands = all(await buildProgram(deps));
 });

@@ -117,11 +117,8 @@ describe("untrusted text on a terminal", () => {
 
   it("untrusted text cannot control the terminal in an error that ends a command", async () => {
     const { io, ended } = processIo();
-    const runWorker = (): never => {
-      throw new SimfleetError("USAGE", hostile);
-    };
-    await runProgram(["worker", "--config", `/nowhere/${hostile}`], { io, runWorker, features: [], version: "1" });
-    await runProgram([hostile], { io, runWorker, features: [], version: "1" });
+    await runProgram(["worker", "--config", `/nowhere/${hostile}`], { io, features: [] });
+    await runProgram([hostile], { io, features: [] });
     expect(ended.stderr).toContain("\\x1b[2J");
     expect(ended.stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { features } from "#features.ts";
 import { buildProgram, runProgram } from "#cli/program.ts";
+import { version } from "#core/version.ts";
 import { type Ended, processIo } from "../../support/process-io.ts";
 
 const dataDir = await mkdtemp(join(tmpdir(), "simfleet-words-"));
@@ -12,7 +13,7 @@ afterAll(() => rm(dataDir, { recursive: true, maxRetries: 20, retryDelay: 50 }))
 
 async function run(line: string): Promise<Ended> {
   const { io, ended } = processIo({ SIMFLEET_DATA_DIR: dataDir });
-  await runProgram(line.split(" "), { io, features, version: "1.2.3", runWorker: () => Promise.resolve() });
+  await runProgram(line.split(" "), { io, features });
   return ended;
 }
 
@@ -78,7 +79,7 @@ describe("the help", () => {
 });
 
 describe("the commands", () => {
-  const deps = { io: processIo().io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
+  const deps = { io: processIo().io, features };
 
   test("that are groups show an example in their help", async () => {
     const { commands } = await buildProgram(deps);
@@ -105,11 +106,11 @@ describe("the commands", () => {
 });
 
 test("--version prints the version", async () => {
-  expect(await run("--version")).toEqual({ code: 0, stdout: "1.2.3\n", stderr: "" });
+  expect(await run("--version")).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
 });
 
 test("version prints the version, and common options may stand before the command", async () => {
-  expect((await run("version")).stdout).toBe("1.2.3\n");
+  expect((await run("version")).stdout).toBe(`${version}\n`);
   const { stderr, code } = await run("--config /no/simfleet.yaml --json runs list");
   expect([code, stderr]).toEqual([2, expect.stringContaining("/no/simfleet.yaml")]);
   expect((await run("--json runs --help")).stdout).toContain("Usage: simfleet runs");
