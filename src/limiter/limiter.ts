@@ -10,7 +10,7 @@ import { type Clock, minuteMs, systemClock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { type Exchange, type ExchangeRequest, type Observation, PermitQueue, patienceMs } from "./permit-queue.ts";
-import type { CallTimes, QuotaReading, TimedPermit, Urgency } from "./permit.ts";
+import type { Permit, Urgency } from "./permit.ts";
 
 /**
  * What bulk work leaves to others: `auto`, or a share of the quota, 0 to 1, that it leaves in any case. 0 leaves nothing, also
@@ -121,7 +121,7 @@ export class Limiter {
    *   wait is due to the caller's own rate limit, not the quota
    * @throws SimfleetError STORE_UNAVAILABLE if Redis rejects; the signal's reason if it aborts
    */
-  async acquire(request: PermitRequest): Promise<TimedPermit> {
+  async acquire(request: PermitRequest): Promise<Permit> {
     if (request.pace !== undefined) await this.#keepPace(request.pace, request.signal);
     return this.#queue(request.bucket).acquire({
       urgency: request.urgency,
@@ -213,15 +213,6 @@ export class Limiter {
       sum.throttled += throttled;
     }
     return sum;
-  }
-
-  /** Reports a response that was not awaited with a permit of this bucket: it shows the quota, and its call counts in it. */
-  async observe(
-    bucket: string,
-    observation: CallTimes & { readonly reading: QuotaReading | undefined },
-  ): Promise<void> {
-    const seen = { permitNumber: 0, kind: "answered", window: 0, serial: 0, retryAfterMs: 0, ...observation } as const;
-    await this.#run(bucket, { ...nothingWanted, observations: [seen] });
   }
 
   /** Announces that live calls of a profile may come at any time within the next half minute: one call is kept for them. */

@@ -6,7 +6,7 @@
  */
 import { PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, yieldToEventLoop } from "#core/time.ts";
-import type { CallTimes, QuotaReading, TimedPermit, Urgency } from "./permit.ts";
+import type { Permit, QuotaReading, Urgency } from "./permit.ts";
 
 /** Longest wait for a permit inside this process; the caller must handle a longer one. */
 export const patienceMs = 2_000;
@@ -24,11 +24,16 @@ const reportMs = 20;
 const awake = new Error("something came in");
 
 /** One report to the bucket. */
-export interface Observation extends CallTimes {
+export interface Observation {
   readonly permitNumber: number;
   readonly kind: "answered" | "throttled" | "lost" | "back";
   readonly window: number;
   readonly serial: number;
+  /** Time of the store. */
+  readonly grantedAtMs: number;
+  readonly sentAfterMs: number;
+  /** Time of the process. */
+  readonly receivedAtMonotonicMs: number;
   readonly reading: QuotaReading | undefined;
   readonly retryAfterMs: number;
 }
@@ -61,12 +66,12 @@ interface Waiter {
   readonly urgency: Urgency;
   readonly backlog: () => number;
   readonly signal?: AbortSignal | undefined;
-  readonly resolve: (permit: TimedPermit) => void;
+  readonly resolve: (permit: Permit) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 interface Spare {
-  readonly permit: TimedPermit;
+  readonly permit: Permit;
   readonly receivedAtMs: number;
 }
 
@@ -100,16 +105,7 @@ export class PermitQueue {
     this.#exchange = options.exchange;
   }
 
-  /** Callers that wait in this process. */
-  get waiting(): number {
-    return this.#waiters.length;
-  }
-
-  acquire(request: {
-    urgency: Urgency;
-    backlog: () => number;
-    signal?: AbortSignal | undefined;
-  }): Promise<TimedPermit> {
+  acquire(request: { urgency: Urgency; backlog: () => number; signal?: AbortSignal | undefined }): Promise<Permit> {
     return new Promise((resolve, reject) => {
       if (request.signal?.aborted) return reject(request.signal.reason);
       const permit = request.urgency === "normal" ? this.#takeSpare() : undefined;
@@ -120,7 +116,7 @@ export class PermitQueue {
     });
   }
 
-  #takeSpare(): TimedPermit | undefined {
+  #takeSpare(): Permit | undefined {
     const next = this.#spare[0];
     this.#usedAtMs = this.#clock.monotonicMs();
     if (next === undefined || this.#usedAtMs - next.receivedAtMs > aheadMs) return undefined;
@@ -304,7 +300,7 @@ export class PermitQueue {
   #permit(
     facts: { permitNumber: number; window: number; serial: number; grantedAtMs: number },
     receivedAtMs: number,
-  ): TimedPermit {
+  ): Permit {
     let sentAfterMs = 0;
     let isOver = false;
     const end = (kind: Observation["kind"], reading?: QuotaReading, retryAfterMs = 0): void => {
@@ -321,11 +317,6 @@ export class PermitQueue {
         end(throttled ? "throttled" : "answered", reading, retryAfterMs ?? 0),
       lost: () => end("lost"),
       giveBack: () => end("back"),
-      times: () => ({
-        grantedAtMs: facts.grantedAtMs,
-        sentAfterMs,
-        receivedAtMonotonicMs: this.#clock.monotonicMs(),
-      }),
     };
   }
 }

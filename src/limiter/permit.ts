@@ -13,15 +13,6 @@ export interface QuotaReading {
   readonly secondsBeforeRefresh: number;
 }
 
-/** When a call was made, as bucket.lua reads it. */
-export interface CallTimes {
-  /** Time of the store. */
-  readonly grantedAtMs: number;
-  readonly sentAfterMs: number;
-  /** Time of the process. */
-  readonly receivedAtMonotonicMs: number;
-}
-
 /** Exactly one of `answered`, `lost` and `giveBack` ends a permit; `sending` comes before the first two. */
 export interface Permit {
   /** Must be called right before the request is sent. */
@@ -36,11 +27,6 @@ export interface Permit {
   lost(): void;
   /** The request was never sent. */
   giveBack(): void;
-}
-
-export interface TimedPermit extends Permit {
-  /** When the call was made, if its response arrives now. */
-  times(): CallTimes;
 }
 
 /**
