@@ -20,65 +20,64 @@ export interface OrderedFreeze {
 /** Hash: the manual freeze; absent if there is none. */
 const freezeKey = (keys: Keys): string => keys.of("freeze");
 
-export class Freezes {
-  readonly #deps: StoreDeps & { readonly clock: Clock; readonly periods: readonly FreezePeriod[] };
+export type Freezes = ReturnType<typeof openFreezes>;
 
-  constructor(deps: StoreDeps & { readonly clock: Clock; readonly periods: readonly FreezePeriod[] }) {
-    this.#deps = deps;
-  }
+export function openFreezes(deps: StoreDeps & { readonly clock: Clock; readonly periods: readonly FreezePeriod[] }) {
+  const { redis, keys, clock, periods } = deps;
+  const change = async (move: Pick<Move, "set" | "remove" | "events">): Promise<void> =>
+    void (await makeMove(deps, { key: freezeKey(keys), profile: "", guard: [], ...move }));
 
-  /** The current freeze of a profile; if there are several, the one that ends last. */
-  async of(profile: string): Promise<Freeze | undefined> {
-    const { periods, clock } = this.#deps;
-    const ordered = await this.ordered();
-    const period = freezeAt(periods, profile, clock.wallMs());
-    if (ordered === undefined) return period;
-    const { by, reason, untilMs } = ordered;
-    if (untilMs !== undefined && (period?.untilMs ?? 0) > untilMs) return period;
-    return { reason: `${by} has frozen all changes${reason === "" ? "" : `: ${reason}`}`, untilMs };
-  }
-
-  /** Current and upcoming periods of the configuration, earliest first. @param max times per period */
-  times(max: number): FreezeTime[] {
-    const { periods, clock } = this.#deps;
-    return freezeTimes(periods, clock.wallMs(), max);
-  }
-
-  async ordered(): Promise<OrderedFreeze | undefined> {
-    const { by, reason = "", sinceMs, untilMs } = await this.#deps.redis.hgetall(freezeKey(this.#deps.keys));
+  const ordered = async (): Promise<OrderedFreeze | undefined> => {
+    const { by, reason = "", sinceMs, untilMs } = await redis.hgetall(freezeKey(keys));
     if (by === undefined) return undefined;
     const until = untilMs === undefined ? undefined : Number(untilMs);
-    if (until !== undefined && until <= this.#deps.clock.wallMs()) return undefined;
+    if (until !== undefined && until <= clock.wallMs()) return undefined;
     return { by, reason, sinceMs: Number(sinceMs), untilMs: until };
-  }
+  };
 
-  /**
-   * Freezes all changes of all profiles, until a given time or until a user ends the freeze.
-   * @throws SimfleetError REQUEST_INVALID if that time is not in the future: the freeze would have no effect
-   */
-  async order({ by, reason, untilMs }: Omit<OrderedFreeze, "sinceMs">): Promise<void> {
-    const nowMs = this.#deps.clock.wallMs();
-    const until = isoTime(untilMs) ?? undefined;
-    if (untilMs !== undefined && untilMs <= nowMs) {
-      const message = `The freeze would end at ${until}, which is in the past: give a later time, or none`;
-      throw new SimfleetError("REQUEST_INVALID", message);
-    }
-    await this.#move({
-      set: ["by", by, "reason", reason, "sinceMs", nowMs, ...(untilMs === undefined ? [] : ["untilMs", untilMs])],
-      remove: untilMs === undefined ? ["untilMs"] : [],
-      events: [{ type: "freeze.started", fields: { by, reason, until } }],
-    });
-  }
+  return {
+    /** The manual freeze. */
+    ordered,
 
-  /** Ends the manual freeze; the configured periods still apply. */
-  async end(by: string): Promise<void> {
-    const remove = ["by", "reason", "sinceMs", "untilMs"];
-    await this.#move({ set: [], remove, events: [{ type: "freeze.ended", fields: { by } }] });
-  }
+    /** The current freeze of a profile; if there are several, the one that ends last. */
+    of: async (profile: string): Promise<Freeze | undefined> => {
+      const manual = await ordered();
+      const period = freezeAt(periods, profile, clock.wallMs());
+      if (manual === undefined) return period;
+      const { by, reason, untilMs } = manual;
+      if (untilMs !== undefined && (period?.untilMs ?? 0) > untilMs) return period;
+      return { reason: `${by} has frozen all changes${reason === "" ? "" : `: ${reason}`}`, untilMs };
+    },
 
-  async #move(move: Pick<Move, "set" | "remove" | "events">): Promise<void> {
-    await makeMove(this.#deps, { key: freezeKey(this.#deps.keys), profile: "", guard: [], ...move });
-  }
+    /** Current and upcoming periods of the configuration, earliest first. @param max times per period */
+    times: (max: number): FreezeTime[] => freezeTimes(periods, clock.wallMs(), max),
+
+    /**
+     * Freezes all changes of all profiles, until a given time or until a user ends the freeze.
+     * @throws SimfleetError REQUEST_INVALID if that time is not in the future: the freeze would have no effect
+     */
+    order: async ({ by, reason, untilMs }: Omit<OrderedFreeze, "sinceMs">): Promise<void> => {
+      const nowMs = clock.wallMs();
+      const until = isoTime(untilMs) ?? undefined;
+      if (untilMs !== undefined && untilMs <= nowMs) {
+        const message = `The freeze would end at ${until}, which is in the past: give a later time, or none`;
+        throw new SimfleetError("REQUEST_INVALID", message);
+      }
+      await change({
+        set: ["by", by, "reason", reason, "sinceMs", nowMs, ...(untilMs === undefined ? [] : ["untilMs", untilMs])],
+        remove: untilMs === undefined ? ["untilMs"] : [],
+        events: [{ type: "freeze.started", fields: { by, reason, until } }],
+      });
+    },
+
+    /** Ends the manual freeze; the configured periods still apply. */
+    end: (by: string): Promise<void> =>
+      change({
+        set: [],
+        remove: ["by", "reason", "sinceMs", "untilMs"],
+        events: [{ type: "freeze.ended", fields: { by } }],
+      }),
+  };
 }
 
 const pollIntervalMs = secondMs;

@@ -4,7 +4,7 @@
  * one. Only the keys stay in memory; callers of `open` must forget the decrypted secrets.
  */
 import { createHash } from "node:crypto";
-import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose";
+import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt } from "jose";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 
@@ -35,33 +35,25 @@ export class Seal {
 
   /** @throws SimfleetError SEAL_DECRYPTION_FAILED if neither key decrypts it, or it was sealed for another purpose */
   async open(purpose: string, sealed: string): Promise<SealedFields> {
-    const key = this.#keyFor(purpose, sealed);
+    const keyOfHeader = ({ sub, kid }: CompactJWEHeaderParameters): Uint8Array => {
+      if (sub !== purpose) throw unopened(`the encrypted secret of ${purpose} belongs to something else`);
+      const key = [this.#key, this.#previous].find((one) => one?.id === kid);
+      if (key !== undefined) return key.bytes;
+      throw unopened(
+        `the encrypted secret of ${purpose} was sealed with another key than that of seal.keyFile: set seal.previousKeyFile to the previous key's file`,
+      );
+    };
     try {
-      const { plaintext } = await compactDecrypt(sealed, key.bytes, {
+      const { plaintext } = await compactDecrypt(sealed, keyOfHeader, {
         keyManagementAlgorithms: ["dir"],
         contentEncryptionAlgorithms: ["A256GCM"],
       });
       const clear = JSON.parse(Buffer.from(plaintext).toString()) as Record<string, string>;
       return Object.fromEntries(Object.entries(clear).map(([name, value]) => [name, new Secret(value)]));
-    } catch {
+    } catch (thrown) {
       // No `cause`: the parser's error would contain a piece of the secret.
-      throw unopened(`the encrypted secret of ${purpose} is damaged`);
+      throw thrown instanceof SimfleetError ? thrown : unopened(`the encrypted secret of ${purpose} is damaged`);
     }
-  }
-
-  #keyFor(purpose: string, sealed: string): Key {
-    let header;
-    try {
-      header = decodeProtectedHeader(sealed);
-    } catch {
-      throw unopened(`the encrypted secret of ${purpose} is damaged`);
-    }
-    if (header.sub !== purpose) throw unopened(`the encrypted secret of ${purpose} belongs to something else`);
-    const key = [this.#key, this.#previous].find((one) => one?.id === header.kid);
-    if (key !== undefined) return key;
-    throw unopened(
-      `the encrypted secret of ${purpose} was sealed with another key than that of seal.keyFile: set seal.previousKeyFile to the previous key's file`,
-    );
   }
 }
 

@@ -26,7 +26,7 @@ import { respondsInTime } from "#redis/time.ts";
 import { type RedisFacts, verifyRedis } from "#redis/verify.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { openAccounts } from "./accounts.ts";
-import { Freezes } from "#engine/freezes.ts";
+import { openFreezes } from "#engine/freezes.ts";
 import { authKeyUsers } from "#engine/authkey-users.ts";
 import { attachRedis } from "#redis/embedded/embedded.ts";
 
@@ -124,7 +124,7 @@ function build(
     tail,
     limiter,
     guard,
-    freezes: new Freezes({ ...stores, periods: config.freezes }),
+    freezes: openFreezes({ ...stores, periods: config.freezes }),
     lifecycle,
     accounts,
     /** Processes and the AuthKeys that they use. */

@@ -1,9 +1,6 @@
 /** How much memory Redis uses, and how much it may use. */
 import type { Redis } from "ioredis";
 import type { Keys } from "./keys.ts";
-import { Script } from "./script.ts";
-
-const script = Script.load(new URL("./memory.lua", import.meta.url));
 
 /** Bytes. */
 export interface RedisMemory {
@@ -13,12 +10,11 @@ export interface RedisMemory {
   readonly limitFrom: "maxmemory" | "machine";
 }
 
-/** The memory of the node that has simfleet's keys. */
+/** The memory of the node that has simfleet's keys; in a cluster, INFO alone would ask any node. */
 export async function redisMemory(redis: Redis, keys: Keys): Promise<RedisMemory> {
-  const info = (await script.run(redis, [keys.dataVersion()], [])) as string;
+  const info = String(await redis.eval("return redis.call('INFO', 'memory')", 1, keys.dataVersion()));
   const numberOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
   const maxmemory = numberOf("maxmemory");
-  const limitFrom = maxmemory > 0 ? "maxmemory" : "machine";
   const limitBytes = maxmemory > 0 ? maxmemory : numberOf("total_system_memory");
-  return { usedBytes: numberOf("used_memory"), limitBytes, limitFrom };
+  return { usedBytes: numberOf("used_memory"), limitBytes, limitFrom: maxmemory > 0 ? "maxmemory" : "machine" };
 }

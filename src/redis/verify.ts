@@ -26,7 +26,6 @@ export interface RedisFacts {
   readonly topology: Topology;
   /** Version; of several nodes, the oldest. */
   readonly version: string;
-  readonly maxmemoryPolicy: string;
   /** Whether a replica can take over, with whatever it has received until then. */
   readonly hasReplicas: boolean;
   /** Whether Redis can acknowledge that a write is in its append-only file (WAITAOF). */
@@ -74,7 +73,6 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
   return {
     topology,
     version: versions.toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }))[0] ?? "unknown",
-    maxmemoryPolicy: "noeviction",
     hasReplicas: found.hasReplicas,
     acknowledgesFile: found.acknowledgesFile,
     warnings: topology === "sentinel" ? found.nodes.flatMap(({ info }) => warningsOf(info)) : [],

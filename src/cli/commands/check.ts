@@ -91,8 +91,9 @@ async function taskFindings({ kernel }: App): Promise<Finding[]> {
 const topologies = { server: "", sentinel: "primary named by Sentinel, ", cluster: "cluster, " };
 
 function redisFindings({ kernel: { redisFacts, redisPlace } }: App): Finding[] {
-  const { topology, version, maxmemoryPolicy, warnings } = redisFacts;
-  const facts = `${topologies[topology]}version ${version}, maxmemory-policy ${maxmemoryPolicy}`;
+  const { topology, version, warnings } = redisFacts;
+  // Redis with another policy is not used at all.
+  const facts = `${topologies[topology]}version ${version}, maxmemory-policy noeviction`;
   return [ok("redis", `${redisPlace}, ${facts}`), ...warnings.map((detail) => warning("redis", detail))];
 }
 
