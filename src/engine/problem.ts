@@ -41,27 +41,29 @@ export function nextProblem(
 /** Lua functions that write these fields; concatenated into the scripts that need them. */
 export const problemScriptPart = new URL("./problem.lua", import.meta.url);
 
-export const problemFieldNames = ["problem", "problemSinceMs", "problemAttempts", "problemNextMs"] as const;
+/** The fields of a record's hash that hold its problem, with the parts of the problem. */
+const places = {
+  problem: "message",
+  problemSinceMs: "sinceMs",
+  problemAttempts: "attempts",
+  problemNextMs: "nextAttemptMs",
+} as const;
+
+export const problemFieldNames: readonly string[] = Object.keys(places);
 
 /** Converts a problem to hash fields; every field is undefined (to be removed) if there is no problem. */
-export function problemFields(
-  problem: Problem | undefined,
-): Record<(typeof problemFieldNames)[number], string | number | undefined> {
-  return {
-    problem: problem?.message,
-    problemSinceMs: problem?.sinceMs,
-    problemAttempts: problem?.attempts,
-    problemNextMs: problem?.nextAttemptMs,
-  };
+export function problemFields(problem: Problem | undefined): Readonly<Record<string, string | number | undefined>> {
+  return Object.fromEntries(Object.entries(places).map(([field, part]) => [field, problem?.[part]]));
 }
 
 /** Reads the fields of `problemFields`, which `problem.lua` writes as well. @returns undefined when there is no problem */
 export function problemIn(hash: Readonly<Record<string, string>>): Problem | undefined {
   if (!hash.problem) return undefined;
+  const { problem: message, problemSinceMs = 0, problemAttempts = 0, problemNextMs = 0 } = hash;
   return {
-    message: hash.problem,
-    sinceMs: Number(hash.problemSinceMs ?? 0),
-    attempts: Number(hash.problemAttempts ?? 0),
-    nextAttemptMs: Number(hash.problemNextMs ?? 0),
+    message,
+    sinceMs: Number(problemSinceMs),
+    attempts: Number(problemAttempts),
+    nextAttemptMs: Number(problemNextMs),
   };
 }

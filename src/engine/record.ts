@@ -175,7 +175,7 @@ function encode(change: object): { set: string[]; remove: string[] } {
   const set: string[] = [];
   const remove: string[] = [];
   const { problem, ...others } = change as { problem?: Problem };
-  const fields: Record<string, string | number | object | undefined> =
+  const fields: Readonly<Record<string, string | number | object | undefined>> =
     "problem" in change ? { ...others, ...problemFields(problem) } : others;
   for (const [field, value] of Object.entries(fields)) {
     if (value === undefined) remove.push(field);
@@ -183,8 +183,6 @@ function encode(change: object): { set: string[]; remove: string[] } {
   }
   return { set, remove };
 }
-
-const fieldsOfProblem: ReadonlySet<string> = new Set(problemFieldNames);
 
 /** @returns undefined if the hash holds no work */
 function decode<R extends CommonFields>(
@@ -200,7 +198,7 @@ function decode<R extends CommonFields>(
     return field.endsWith("Ms") || numbers.has(field) ? Number(text) : text;
   };
   const fields = Object.entries(hash).flatMap(([field, text]) =>
-    fieldsOfProblem.has(field) ? [] : [[field, valueOf(field, text)] as const],
+    problemFieldNames.includes(field) ? [] : [[field, valueOf(field, text)] as const],
   );
   return { ...kind.defaults?.(name), ...Object.fromEntries(fields), problem: problemIn(hash) } as unknown as R;
 }

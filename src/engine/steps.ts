@@ -96,12 +96,9 @@ export async function runSteps<Context, Change>(
     const step = context && machine.steps[machine.stateOf(context)];
     if (context === undefined || step === undefined) return { kind: "ended" };
     if (signal.aborted) return { kind: "handed-back" };
+    const runAndSave = async (): Promise<WorkResult | undefined> =>
+      save(await resultOf(step, context, { machine, signal }), context, machine);
     try {
-      const run = async (): Promise<StepResult<Change>> => step(context);
-      const runAndSave = async (): Promise<WorkResult | undefined> => {
-        const result = await run().catch((fault: unknown) => resultAfter(fault, context, { machine, signal }));
-        return save(result, context, machine);
-      };
       const point = machine.pointOf(context);
       const end = await (point === undefined ? runAndSave() : machine.guard.run(point, runAndSave));
       if (end === quarantined) {
@@ -118,26 +115,26 @@ export async function runSteps<Context, Change>(
   }
 }
 
-async function resultAfter<Context, Change>(
-  fault: unknown,
+/** The result of a step, or of its fault. */
+async function resultOf<Context, Change>(
+  step: Step<Context, Change>,
   context: Context,
   { machine, signal }: { machine: StepMachine<Context, Change>; signal: AbortSignal },
 ): Promise<StepResult<Change>> {
-  if (signal.aborted || fault instanceof MovedByAnother) throw fault;
-  const { rules, tries } = machine.faultRules(context, fault);
-  const action = actionAfter(fault, tries, rules);
-  switch (action.kind) {
-    case "give-up":
-      return giveUp(action.reason);
-    case "sleep":
+  try {
+    return await step(context);
+  } catch (fault) {
+    if (signal.aborted || fault instanceof MovedByAnother) throw fault;
+    const { rules, tries } = machine.faultRules(context, fault);
+    const action = actionAfter(fault, tries, rules);
+    if (action.kind === "give-up") return giveUp(action.reason);
+    if (action.kind === "sleep") {
       await machine.clock.sleep(action.delayMs, signal);
       return again;
-    case "wait": {
-      const { delayMs, isProblem, refusal } = action;
-      const reason = messageOf(fault);
-      machine.onFault?.(reason, refusal);
-      return wait({ delayMs, reason, isProblem, tries: action.tries, refusal });
     }
+    const reason = messageOf(fault);
+    machine.onFault?.(reason, action.refusal);
+    return wait({ ...action, reason });
   }
 }
 
@@ -147,26 +144,11 @@ async function save<Context, Change>(
   context: Context,
   machine: StepMachine<Context, Change>,
 ): Promise<WorkResult | undefined> {
-  switch (result.kind) {
-    case "again":
-      return undefined;
-    case "move":
-      await machine.save(context, result.change, result.events);
-      return undefined;
-    case "give-up":
-      await machine.saveGivingUp(context, scrubSecrets(result.reason));
-      return undefined;
-    case "wait": {
-      const { delayMs, refusal } = result;
-      const reason = scrubSecrets(result.reason);
-      await machine.saveWait(context, { ...result, reason });
-      return {
-        kind: "postponed",
-        delayMs,
-        scope: "job",
-        reason,
-        ...(refusal === undefined ? {} : { refusal }),
-      };
-    }
-  }
+  if (result.kind === "move") await machine.save(context, result.change, result.events);
+  if (result.kind === "give-up") await machine.saveGivingUp(context, scrubSecrets(result.reason));
+  if (result.kind !== "wait") return undefined;
+  const { delayMs, refusal } = result;
+  const reason = scrubSecrets(result.reason);
+  await machine.saveWait(context, { ...result, reason });
+  return { kind: "postponed", delayMs, scope: "job", reason, ...(refusal === undefined ? {} : { refusal }) };
 }
