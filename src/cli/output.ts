@@ -29,10 +29,9 @@ export class Output {
   readonly isJson: boolean;
   readonly #stdout: TextSink;
   readonly #stderr: TextSink;
-  #hasLiveLine = false;
-
   /** The command line that is carried out, to be continued; empty where there is none. */
   readonly words: readonly string[];
+  #hasLiveLine = false;
 
   constructor(options: { isJson: boolean; stdout: TextSink; stderr: TextSink; words?: readonly string[] }) {
     this.words = options.words ?? [];

@@ -63,25 +63,28 @@ export interface FollowWork<Report> {
  * @throws SimfleetError STORE_UNAVAILABLE after Ctrl-C if Redis does not answer; errors of `report`
  */
 export async function followWork<Report>(options: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
-  const { output, interrupt, isRemote } = options;
+  const { output, interrupt, isRemote, what } = options;
   const local = localWorker(options.localWork, output);
   const nextReport = reportsOf(options);
-  const silence = silenceOf(options);
+  const saySilence = plainLines(output, 10_000);
+  let silentSinceMs: number | undefined;
   try {
     for (;;) {
       const report = await nextReport();
       if (report === undefined) {
-        if (!interrupt.aborted) {
-          silence.show();
-          continue;
+        if (interrupt.aborted) {
+          local.abandon();
+          const message = `Redis is not responding, so this command stopped. No recorded outcome is lost. When Redis is back, resume with: ${options.resumeCommand}`;
+          throw new SimfleetError("STORE_UNAVAILABLE", message);
         }
-        local.abandon();
-        throw new SimfleetError(
-          "STORE_UNAVAILABLE",
-          `Redis is not responding, so this command stopped. No recorded outcome is lost. When Redis is back, resume with: ${options.resumeCommand}`,
-        );
+        const nowMs = systemClock.monotonicMs();
+        silentSinceMs ??= nowMs - silentAfterMs;
+        const [who, then] = isRemote ? ["The worker", "continues there"] : ["Redis", "waits for it"];
+        const silence = `${who} has not responded for ${duration(nowMs - silentSinceMs)}`;
+        saySilence(`${silence}. Nothing is lost: the ${what} ${then}.`, { topic: "silence", nowMs });
+        continue;
       }
-      silence.end();
+      silentSinceMs = undefined;
       const end = options.endOf(report);
       await options.show(report, end !== undefined);
       const refusal = local.refusal();
@@ -150,24 +153,6 @@ function reportsOf<Report>({ report, interrupt, isRemote }: FollowWork<Report>):
     } finally {
       answered.abort();
     }
-  };
-}
-
-/** Message while Redis or the worker does not respond. */
-function silenceOf({ output, what, isRemote }: Pick<FollowWork<unknown>, "output" | "what" | "isRemote">) {
-  const showLine = plainLines(output, 10_000);
-  const [who, then] = isRemote ? ["The worker", "continues there"] : ["Redis", "waits for it"];
-  let sinceMs: number | undefined;
-  return {
-    show(): void {
-      const nowMs = systemClock.monotonicMs();
-      sinceMs ??= nowMs - silentAfterMs;
-      const line = `${who} has not responded for ${duration(nowMs - sinceMs)}. Nothing is lost: the ${what} ${then}.`;
-      showLine(line, { topic: "silence", nowMs });
-    },
-    end(): void {
-      sinceMs = undefined;
-    },
   };
 }
 
