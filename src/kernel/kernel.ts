@@ -36,7 +36,6 @@ const userAgent = `simfleet/${version}`;
 export interface ProcessDeps {
   readonly logger: Logger;
   readonly env: NodeJS.ProcessEnv;
-  readonly clock?: Clock;
   readonly features: readonly Declared[];
 }
 
@@ -58,19 +57,17 @@ export type Kernel = Readonly<ReturnType<typeof build>>;
  * Opens Redis (an embedded one if none is configured) and what features build on.
  * @throws SimfleetError STORE_UNAVAILABLE
  */
-export async function openKernel(
-  config: Config,
-  { logger, env, features, clock = systemClock }: ProcessDeps,
-): Promise<Kernel> {
-  const lifecycle = new Lifecycle(clock);
+export async function openKernel(config: Config, { logger, env, features }: ProcessDeps): Promise<Kernel> {
+  const lifecycle = new Lifecycle();
   try {
     await startTracing(config, lifecycle);
-    const target = await redisTargetOf(config, { env, clock, lifecycle });
+    const target = await redisTargetOf(config, env, lifecycle);
     const connections = new RedisConnections(target, (error) => logger.debug({ error }, "Redis"));
     lifecycle.onStop("Redis connections", () => connections.close());
-    const redisFacts = await verifyRedis(connections, clock);
-    await assertDataVersion(connections);
-    return build({ config, logger, env, features, clock, lifecycle, connections, redisFacts });
+    const redisFacts = await verifyRedis(connections);
+    const redis = connections.connect("main");
+    await assertDataVersion(redis);
+    return build({ config, logger, env, features, lifecycle, connections, redis, redisFacts });
   } catch (thrown) {
     await lifecycle.stop(5_000);
     throw thrown;
@@ -78,16 +75,17 @@ export async function openKernel(
 }
 
 function build(
-  deps: Required<ProcessDeps> & {
+  deps: ProcessDeps & {
     readonly config: Config;
     readonly lifecycle: Lifecycle;
     readonly connections: RedisConnections;
+    readonly redis: Redis;
     readonly redisFacts: RedisFacts;
   },
 ) {
-  const { config, clock, logger, lifecycle, connections, redisFacts } = deps;
+  const { config, logger, lifecycle, connections, redis, redisFacts } = deps;
+  const clock: Clock = systemClock;
   const connect = (name: string): Redis => connections.connect(name);
-  const redis = connect("main");
   const keys = new Keys();
   const stores = { redis, keys, bounds: config.events, clock };
   const workerRegistry = new WorkerRegistry(stores);
@@ -145,7 +143,7 @@ function build(
       return working;
     },
     /** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it rejects writes */
-    ping: () => respondsInTime(redis, { keys, clock, withinMs: 1_000 }),
+    ping: () => respondsInTime(redis, keys),
   };
 }
 
@@ -168,8 +166,7 @@ function profileOf(config: Config, named: string | undefined): string {
 const dataVersion = 5;
 
 /** @throws SimfleetError STORE_UNAVAILABLE for data of another version, which this one would misread */
-async function assertDataVersion(connections: RedisConnections): Promise<void> {
-  const redis = connections.connect("data-version");
+async function assertDataVersion(redis: Redis): Promise<void> {
   const key = new Keys().dataVersion();
   let found: string | null;
   try {
@@ -181,8 +178,6 @@ async function assertDataVersion(connections: RedisConnections): Promise<void> {
     }
   } catch (thrown) {
     throw inWordsOfRedis(thrown);
-  } finally {
-    redis.disconnect();
   }
   if (Number(found) === dataVersion) return;
   const [age, fix] =
@@ -213,11 +208,12 @@ function cacheHome(dataDir: string): string {
  */
 async function redisTargetOf(
   { redis, dataDir }: Config,
-  { env, clock, lifecycle }: Pick<ProcessDeps, "env"> & { readonly clock: Clock; readonly lifecycle: Lifecycle },
+  env: NodeJS.ProcessEnv,
+  lifecycle: Lifecycle,
 ): Promise<RedisTarget> {
   if (redis === undefined) {
     const cacheDir = join(env.XDG_CACHE_HOME || cacheHome(dataDir), "simfleet");
-    const embedded = await attachRedis({ dataDir, cacheDir, path: env.PATH ?? "/usr/bin:/bin", env, clock });
+    const embedded = await attachRedis({ dataDir, cacheDir, path: env.PATH ?? "/usr/bin:/bin", env });
     lifecycle.onStop("embedded Redis", () => embedded.close());
     return { embedded };
   }

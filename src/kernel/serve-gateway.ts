@@ -51,7 +51,7 @@ const announceEveryMs = 10 * secondMs;
 
 /** The key of the pairs that gateways issue, made by the first of them. */
 async function sharedKeyOf({ redis, keys }: Pick<App["kernel"], "redis" | "keys">): Promise<string> {
-  const key = keys.gatewayKey();
+  const key = keys.of("gateway-key");
   await redis.set(key, randomBytes(32).toString("base64"), "NX");
   return (await redis.get(key)) ?? "";
 }

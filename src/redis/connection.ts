@@ -26,12 +26,12 @@ const slotsRefreshMs = 5_000;
 export class RedisConnections {
   readonly target: RedisTarget;
   readonly #open = new Set<Redis>();
-  readonly #onError: (error: Error) => void = () => undefined;
+  readonly #onError: (error: Error) => void;
   #stopWatching: (() => void) | undefined;
 
-  constructor(target: RedisTarget, onError?: (error: Error) => void) {
+  constructor(target: RedisTarget, onError: (error: Error) => void = () => undefined) {
     this.target = target;
-    if (onError !== undefined) this.#onError = onError;
+    this.#onError = onError;
   }
 
   /** Opens one more connection; `overrides` are ioredis's own options. */

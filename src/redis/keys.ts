@@ -33,8 +33,6 @@ export class Keys {
   readonly buckets = (): string => this.of("buckets");
   /** Hash: profile to the owner of the quotas that it spends, as last known. */
   readonly quotaOwners = (): string => this.of("quota-owners");
-  /** String: signs the pairs that gateways issue. */
-  readonly gatewayKey = (): string => this.of("gateway-key");
   /** String: the pace of one run that asked for a rate of its own. */
   readonly pace = (id: string): string => this.of("pace", id);
   /** Sorted set: run ids by creation time. */
@@ -84,8 +82,6 @@ export class Keys {
   readonly feedPlaces = (): string => this.of("events", "places");
   /** String, expires after a few seconds: lease of the process that reads for this consumer. */
   readonly feedLease = (consumer: string): string => this.of("events", "lease", consumer);
-  /** Never exists: to try whether Redis accepts writes. */
-  readonly probe = (): string => this.of("probe");
   /** Sorted set: counts of the fleet, by time. */
   readonly fleetHistory = (profile: string): string => this.of("sims", profile, "history");
   /** Hash, expires after a day: processes that have started a piece of work and not ended it, to the time of their start. */

@@ -31,9 +31,9 @@ export function inWordsOfRedis(thrown: unknown): unknown {
   return thrown;
 }
 
-/** Does nothing, but is a write. @throws SimfleetError STORE_UNAVAILABLE if Redis rejects it, as on a full disk */
+/** Removes what is never there, which is a write. @throws SimfleetError STORE_UNAVAILABLE if Redis rejects it, as on a full disk */
 export async function assertWritable(redis: Redis, keys: Keys): Promise<void> {
-  await redis.unlink(keys.probe()).catch((thrown: unknown) => Promise.reject(inWordsOfRedis(thrown) as Error));
+  await redis.unlink(keys.of("probe")).catch((thrown: unknown) => Promise.reject(inWordsOfRedis(thrown) as Error));
 }
 
 /** A transaction fails with EXECABORT, and lists the errors of its commands separately. */

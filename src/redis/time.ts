@@ -1,7 +1,7 @@
 /** Redis's clock, which all processes share. */
 import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
-import { type Clock, inTime } from "#core/time.ts";
+import { inTime, secondMs, systemClock } from "#core/time.ts";
 import type { Keys } from "./keys.ts";
 import { assertWritable } from "./refusal.ts";
 
@@ -11,13 +11,10 @@ export async function redisTimeMs(redis: Redis, keys: Keys): Promise<number> {
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }
 
-/** Whether Redis responds within a time. @throws SimfleetError STORE_UNAVAILABLE if it rejects writes */
-export async function respondsInTime(
-  redis: Redis,
-  { keys, clock, withinMs }: { keys: Keys; clock: Clock; withinMs: number },
-): Promise<boolean> {
+/** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it rejects writes */
+export async function respondsInTime(redis: Redis, keys: Keys): Promise<boolean> {
   try {
-    return (await inTime(clock, withinMs, assertWritable(redis, keys))) !== undefined;
+    return (await inTime(systemClock, secondMs, assertWritable(redis, keys))) !== undefined;
   } catch (thrown) {
     if (thrown instanceof SimfleetError) throw thrown;
     return false;

@@ -5,7 +5,7 @@
 import { connect } from "node:net";
 import type { Cluster, Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { type Clock, inTime, secondMs, systemClock } from "#core/time.ts";
+import { inTime, secondMs, systemClock } from "#core/time.ts";
 import {
   type RedisConnections,
   type RedisAddress,
@@ -16,7 +16,7 @@ import {
   topologyOf,
 } from "./connection.ts";
 
-const oldestVersion = [6, 2] as const;
+const oldestVersion = "6.2";
 const firstConnectionMs = 5_000;
 /** The embedded server may be stopping after its last process, and is then started again. */
 const embeddedMs = 20_000;
@@ -45,7 +45,7 @@ interface Node {
  * Checks that Redis is reachable and suitable.
  * @throws SimfleetError STORE_UNAVAILABLE with the fault and its fix
  */
-export async function verifyRedis(connections: RedisConnections, clock: Clock = systemClock): Promise<RedisFacts> {
+export async function verifyRedis(connections: RedisConnections): Promise<RedisFacts> {
   const { target } = connections;
   const topology = topologyOf(target);
   const redis = connections.connect("probe");
@@ -53,7 +53,7 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
   try {
     const read = topology === "cluster" ? readCluster(redis) : readServer(redis, target);
     const withinMs = "embedded" in target ? embeddedMs : firstConnectionMs;
-    const answer = await inTime(clock, withinMs, lastErrorInstead(redis, target, read));
+    const answer = await inTime(systemClock, withinMs, lastErrorInstead(redis, target, read));
     if (answer === undefined) throw new Error(`no response within ${withinMs / secondMs} s`);
     found = answer.value;
   } catch (thrown) {
@@ -72,7 +72,7 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
   const versions = found.nodes.map(({ info }) => versionOf(info));
   return {
     topology,
-    version: versions.toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }))[0] ?? "unknown",
+    version: versions.toSorted(byVersion)[0] ?? "unknown",
     hasReplicas: found.hasReplicas,
     acknowledgesFile: found.acknowledgesFile,
     warnings: topology === "sentinel" ? found.nodes.flatMap(({ info }) => warningsOf(info)) : [],
@@ -116,8 +116,8 @@ async function readCluster(redis: Redis): Promise<Found> {
 
 function checkNode({ where, info, state }: Node, topology: Topology): void {
   const version = valueOf(info, "redis_version");
-  if (!isRecent(version)) {
-    throw unavailable(where, `is version ${version}; simfleet needs ${oldestVersion.join(".")} or newer: upgrade it`);
+  if (version === "unknown" || byVersion(version, oldestVersion) < 0) {
+    throw unavailable(where, `is version ${version}; simfleet needs ${oldestVersion} or newer: upgrade it`);
   }
   if (topology !== "cluster" && valueOf(info, "cluster_enabled") === "1") {
     throw unavailable(
@@ -151,6 +151,10 @@ function warningsOf(info: string): string[] {
 function versionOf(info: string): string {
   const valkey = valueOf(info, "valkey_version");
   return valkey === "unknown" ? valueOf(info, "redis_version") : `${valkey} (Valkey)`;
+}
+
+function byVersion(a: string, b: string): number {
+  return a.localeCompare(b, "en", { numeric: true });
 }
 
 function unavailable(where: string, problem: string, cause?: unknown): SimfleetError {
@@ -209,9 +213,4 @@ function ofSentinels(error: Error, primary: string | undefined): Error {
 /** ioredis does not report why a connection to a node of a cluster, or to a Sentinel, was closed. */
 function ofNode(error: Error): Error {
   return error.message === "Connection is closed." ? new Error("none of the nodes answers", { cause: error }) : error;
-}
-
-function isRecent(version: string): boolean {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  return major > oldestVersion[0] || (major === oldestVersion[0] && minor >= oldestVersion[1]);
 }

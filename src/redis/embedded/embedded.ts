@@ -13,23 +13,14 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { FileRefusedError, ownId } from "#core/files/open-file.ts";
-import { type Clock, systemClock } from "#core/time.ts";
+import { systemClock as clock } from "#core/time.ts";
 import { ensurePrivateFolder } from "#core/files/write-file.ts";
-import { findRedisServer } from "./find-server.ts";
+import { type FindOptions, findRedisServer } from "./find-server.ts";
 
 const supervisor = fileURLToPath(new URL("./supervise.sh", import.meta.url));
 const startDeadlineMs = 20_000;
 /** Longest path of a unix socket. */
 const maxSocketBytes = 100;
-
-export interface EmbeddedOptions {
-  readonly dataDir: string;
-  readonly cacheDir: string;
-  readonly path: string;
-  /** Environment of this process; a download receives only its proxy settings and little more. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly clock?: Clock;
-}
 
 export type EmbeddedRedis = Awaited<ReturnType<typeof attachRedis>>;
 
@@ -37,8 +28,8 @@ export type EmbeddedRedis = Awaited<ReturnType<typeof attachRedis>>;
  * Attaches to the Redis of the data directory; starts it if it is not running.
  * @throws SimfleetError STORE_UNAVAILABLE if no server is available or it does not start within 20 s
  */
-export async function attachRedis(options: EmbeddedOptions) {
-  const { dataDir, path, clock = systemClock } = options;
+export async function attachRedis(options: FindOptions & { readonly dataDir: string }) {
+  const { dataDir, path } = options;
   const folder = join(dataDir, "redis");
   // In the folder, which no other user can enter: so whoever answers there is our server.
   const socketPath = join(folder, "redis.sock");

@@ -118,12 +118,11 @@ async function isExecutable(path: string): Promise<boolean> {
 
 /** @throws SimfleetError STORE_UNAVAILABLE if another user than this one and root could have changed the copy */
 async function isFetched(home: string): Promise<boolean> {
+  const lib = join(home, "lib");
   try {
-    const libraries = (await readdir(join(home, "lib"))).map((name) => join("lib", name));
-    for (const folder of [dirname(home), home, join(home, "lib")]) assertOurs(folder, await checkFolder(folder));
-    for (const name of libraries) assertOurs(join(home, name), await lstat(join(home, name)));
-    const binary = join(home, "redis-server");
-    assertOurs(binary, await lstat(binary));
+    const libraries = (await readdir(lib)).map((name) => join(lib, name));
+    for (const folder of [dirname(home), home, lib]) assertOurs(folder, await checkFolder(folder));
+    for (const file of [...libraries, join(home, "redis-server")]) assertOurs(file, await lstat(file));
     return true;
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return false;

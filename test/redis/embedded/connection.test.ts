@@ -72,7 +72,9 @@ describe("the check before the first use of Redis", () => {
       warnings: [],
     });
     await server.config("SET", "requirepass", "right");
-    expect(await verifyRedis(open({ socketPath: embedded.socketPath, password: "right" }))).toMatchObject({});
+    expect(await verifyRedis(open({ socketPath: embedded.socketPath, password: "right" }))).toMatchObject({
+      topology: "server",
+    });
   });
 
   it("the Redis check explains how to configure a server that would evict data", async () => {
