@@ -61,7 +61,7 @@ const embedded = await attachRedis({
   cacheDir: join(homedir(), ".cache", "simfleet"),
   path: process.env.PATH ?? "",
 });
-const connections = new RedisConnections({ embedded });
+const connections = new RedisConnections(embedded);
 const redis = connections.connect("bench");
 
 type Environment = Record<string, string>;

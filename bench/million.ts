@@ -74,7 +74,7 @@ const report: Record<string, string> = {};
 let worker: SimfleetProcess | undefined;
 const cacheDir = join(homedir(), ".cache", "simfleet");
 const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
-const connections = new RedisConnections({ embedded });
+const connections = new RedisConnections(embedded);
 const redis = connections.connect("bench");
 try {
   worker = values.run ? await startWorker(env) : undefined;

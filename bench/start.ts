@@ -61,7 +61,7 @@ const dataDir = join(folder, "data");
 const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
 const path = process.env.PATH ?? "";
 const embedded = await attachRedis({ dataDir, cacheDir: join(cacheHome, "simfleet"), path });
-const connections = new RedisConnections({ embedded });
+const connections = new RedisConnections(embedded);
 const redis = connections.connect("bench");
 try {
   const hookFile = join(folder, "hook.cjs");

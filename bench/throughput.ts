@@ -35,7 +35,7 @@ const dataDir = join(folder, "d");
 const env = { ...sandbox.environment, SIMFLEET_DATA_DIR: dataDir };
 const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
 const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
-const redisConnections = new RedisConnections({ embedded });
+const redisConnections = new RedisConnections(embedded);
 const redis = redisConnections.connect("bench");
 
 interface Cost {

@@ -8,7 +8,6 @@ import { textOf } from "#fleet/sim/sim-fields.ts";
 import { decodeName, decodeValue } from "#fleet/sim/field-text.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
-import { olderThan } from "#redis/stream-range.ts";
 import type { Event, EventType } from "./event.ts";
 
 /** Lua part that precedes a script that emits events. */
@@ -155,4 +154,9 @@ function withValues(event: Event): Event {
   };
   const texts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, textOf(value)]));
   return { ...event, fields: { ...rest, field: decodeName(field), ...texts }, values };
+}
+
+/** The end of a range of a stream before an entry. Redis does not look before `0-0`, which no entry has. */
+export function olderThan(id: string): string {
+  return /^0+-0+$/.test(id) ? "0-0" : `(${id}`;
 }

@@ -215,7 +215,7 @@ async function redisTargetOf(
     const cacheDir = join(env.XDG_CACHE_HOME || cacheHome(dataDir), "simfleet");
     const embedded = await attachRedis({ dataDir, cacheDir, path: env.PATH ?? "/usr/bin:/bin", env });
     lifecycle.onStop("embedded Redis", () => embedded.close());
-    return { embedded };
+    return embedded;
   }
   const { password, sentinelPassword, tls } = redis;
   return {

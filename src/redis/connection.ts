@@ -6,7 +6,6 @@
 import { isIP } from "node:net";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { systemClock } from "#core/time.ts";
-import type { EmbeddedRedis } from "./embedded/embedded.ts";
 
 type Options = RedisOptions & { replyMapping?: "legacy" };
 
@@ -34,15 +33,10 @@ export class RedisConnections {
     this.#onError = onError;
   }
 
-  /** Opens one more connection; `overrides` are ioredis's own options. */
-  connect(name: string, overrides: Options = {}): Redis {
+  /** Opens one more connection. */
+  connect(name: string): Redis {
     const { target } = this;
-    const options: Options = {
-      connectionName: `simfleet-${name}`,
-      maxRetriesPerRequest: null,
-      enableReadyCheck: true,
-      ...overrides,
-    };
+    const options: Options = { connectionName: `simfleet-${name}`, maxRetriesPerRequest: null, enableReadyCheck: true };
     const isRemote = "topology" in target;
     if (isRemote && target.topology === "sentinel") this.#watch(target);
     const isCluster = isRemote && target.topology === "cluster";
@@ -63,8 +57,7 @@ export class RedisConnections {
 
   #redis(target: RedisTarget, options: Options): Redis {
     const retryStrategy = (attempt: number): number => {
-      if ("embedded" in target)
-        target.embedded.ensureRunning().catch((error: unknown) => this.#onError(error as Error));
+      if ("ensureRunning" in target) target.ensureRunning().catch((error: unknown) => this.#onError(error as Error));
       return retryDelayMs(attempt);
     };
     return new Redis({ retryStrategy, ...optionsOf(target), ...options });
@@ -81,7 +74,6 @@ export class RedisConnections {
 
 /** Uses options only, since ioredis parses user names and passwords in URLs in its own way. */
 function optionsOf(target: RedisTarget): Options {
-  if ("embedded" in target) return { path: target.embedded.socketPath };
   const login = loginOf(target);
   if ("socketPath" in target) return { path: target.socketPath, ...login };
   const { topology, addresses, primary = "", database = 0, tls, sentinelUsername, sentinelPassword } = target;
@@ -237,11 +229,10 @@ export interface RemoteTarget {
   readonly tls?: RedisTlsOptions | undefined;
 }
 
-/** The location of Redis: on the network, on a local socket, or embedded. */
-export type RedisTarget =
-  | RemoteTarget
-  | { readonly socketPath: string; readonly password?: string | undefined }
-  | { readonly embedded: EmbeddedRedis };
+/** A server on a local socket; the embedded one is started again if it is gone. */
+type LocalTarget = { readonly socketPath: string; readonly password?: string | undefined };
+
+export type RedisTarget = RemoteTarget | LocalTarget | (LocalTarget & { readonly ensureRunning: () => Promise<void> });
 
 export function topologyOf(target: RedisTarget): Topology {
   return "topology" in target ? target.topology : "server";
@@ -249,7 +240,7 @@ export function topologyOf(target: RedisTarget): Topology {
 
 /** For messages: without a password. */
 export function placeOf(target: RedisTarget): string {
-  if (!("topology" in target)) return "embedded" in target ? target.embedded.socketPath : target.socketPath;
+  if (!("topology" in target)) return target.socketPath;
   const hosts = target.addresses.map(addressText).join(", ");
   return target.topology === "sentinel" ? `${target.primary} of the Sentinels ${hosts}` : hosts;
 }

@@ -52,7 +52,7 @@ export async function verifyRedis(connections: RedisConnections): Promise<RedisF
   let found: Found;
   try {
     const read = topology === "cluster" ? readCluster(redis) : readServer(redis, target);
-    const withinMs = "embedded" in target ? embeddedMs : firstConnectionMs;
+    const withinMs = "ensureRunning" in target ? embeddedMs : firstConnectionMs;
     const answer = await inTime(systemClock, withinMs, lastErrorInstead(redis, target, read));
     if (answer === undefined) throw new Error(`no response within ${withinMs / secondMs} s`);
     found = answer.value;
@@ -169,7 +169,7 @@ function valueOf(info: string, name: string): string {
 function lastErrorInstead<T>(redis: Redis, target: RedisTarget, reply: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const fail = (thrown: Error & { lastNodeError?: Error }): void => {
-      if ("embedded" in target) target.embedded.ensureRunning().catch(reject);
+      if ("ensureRunning" in target) target.ensureRunning().catch(reject);
       else if (thrown.lastNodeError !== undefined) reject(ofNode(thrown.lastNodeError));
       else
         reject("topology" in target && target.topology === "sentinel" ? ofSentinels(thrown, target.primary) : thrown);

@@ -4,7 +4,7 @@
  * sorted set, scored by the entry's time. Neither is ever overwritten. An entry without a result means that the process
  * ended in between, or that the change is still in progress.
  */
-import { olderThan } from "#redis/stream-range.ts";
+import { olderThan } from "#events/feed.ts";
 import type { Redis } from "ioredis";
 import { parseInstant } from "#core/ago.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";

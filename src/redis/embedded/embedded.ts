@@ -7,10 +7,10 @@
 import { execFile, spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { type FileHandle, access, lstat, mkdir, open, readFile, statfs } from "node:fs/promises";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { FileRefusedError, ownId } from "#core/files/open-file.ts";
 import { systemClock as clock } from "#core/time.ts";
@@ -151,26 +151,25 @@ async function makePipe(path: string): Promise<void> {
 }
 
 /**
- * Whether a loaded Redis answers a PING on the socket.
+ * Whether a loaded Redis answers on the socket.
  * @throws SimfleetError STORE_UNAVAILABLE if it runs and rejects writes, as on a full disk
  */
-function answers(socketPath: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(socketPath);
-    const done = (isUp: boolean): void => {
-      socket.destroy();
-      resolve(isUp);
-    };
-    socket.setTimeout(500, () => done(false));
-    socket.on("error", () => done(false));
-    socket.on("connect", () => socket.write("PING\r\n"));
-    socket.on("data", (data) => {
-      const reply = data.toString("latin1").trim();
-      if (!reply.startsWith("-MISCONF ")) return done(reply.startsWith("+PONG"));
-      socket.destroy();
-      const message = `The embedded Redis at ${socketPath} runs and rejects writes: ${reply.slice("-MISCONF ".length)}`;
-      reject(unavailable(`${message}. Make room on its disk, or make it writable`));
-    });
-    socket.on("end", () => done(false));
+async function answers(socketPath: string): Promise<boolean> {
+  const redis = new Redis(socketPath, {
+    lazyConnect: true,
+    enableReadyCheck: false,
+    commandTimeout: 500,
+    retryStrategy: () => null,
   });
+  redis.on("error", () => undefined);
+  try {
+    return (await redis.ping()) === "PONG";
+  } catch (thrown) {
+    const [, reason] = /^MISCONF (.+)/.exec(messageOf(thrown)) ?? [];
+    if (reason === undefined) return false;
+    const message = `The embedded Redis at ${socketPath} runs and rejects writes: ${reason}`;
+    throw unavailable(`${message}. Make room on its disk, or make it writable`);
+  } finally {
+    redis.disconnect();
+  }
 }

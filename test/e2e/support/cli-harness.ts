@@ -241,7 +241,7 @@ async function attach(env: Environment) {
     cacheDir: inject("cacheDir"),
     path: process.env.PATH ?? "",
   });
-  const connections = new RedisConnections({ embedded });
+  const connections = new RedisConnections(embedded);
   return { embedded, connections, connection: connections.connect("harness") };
 }
 

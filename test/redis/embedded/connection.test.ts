@@ -21,7 +21,7 @@ beforeAll(async () => {
     cacheDir: inject("cacheDir"),
     path: process.env.PATH ?? "",
   });
-  server = open({ embedded }).connect("test");
+  server = open(embedded).connect("test");
 });
 afterEach(async () => {
   await server.config("SET", "maxmemory-policy", "noeviction", "requirepass", "", "maxmemory", "0");
@@ -64,7 +64,7 @@ it("a transaction that a full Redis refuses is explained like a single command",
 
 describe("the check before the first use of Redis", () => {
   it("the Redis check accepts a suitable server with or without a password", async () => {
-    expect(await verifyRedis(open({ embedded }))).toEqual({
+    expect(await verifyRedis(open(embedded))).toEqual({
       topology: "server",
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       hasReplicas: false,
