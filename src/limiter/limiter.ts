@@ -161,10 +161,12 @@ export class Limiter {
     const counters = await this.#redis.hmget(key, "calls", "throttled", "day_calls", "day_throttled");
     const [calls = 0, throttled = 0, callsToday = 0, throttledToday = 0] = counters.map(Number);
     const nowMs = Number(reply[0]);
-    const waiters = Object.entries(await this.#redis.hgetall(this.#keys.waiters(bucket)))
-      .map(([process, entry]) => ({ process, waiting: parseInt(entry, 10), sinceMs: Number(entry.split(":")[1]) }))
-      .filter(({ sinceMs }) => Math.abs(nowMs - sinceMs) < 3_000)
-      .map(({ process, waiting }) => ({ process, waiting }));
+    const waiters = Object.entries(await this.#redis.hgetall(this.#keys.waiters(bucket))).flatMap(
+      ([process, entry]) => {
+        const [waiting = 0, sinceMs = 0] = entry.split(":").map(Number);
+        return Math.abs(nowMs - sinceMs) < 3_000 ? [{ process, waiting }] : [];
+      },
+    );
     return {
       bucket,
       nowMs,
@@ -224,28 +226,22 @@ export class Limiter {
   }
 
   #queue(bucket: string): PermitQueue {
-    let queue = this.#queues.get(bucket);
-    if (queue === undefined) {
-      queue = new PermitQueue({
-        bucket,
-        clock: this.#clock,
-        exchange: (request) => this.#exchange(bucket, request),
-      });
-      this.#queues.set(bucket, queue);
-    }
-    return queue;
-  }
-
-  async #exchange(bucket: string, request: ExchangeRequest): Promise<Exchange> {
-    const reply = await this.#run(bucket, request);
-    return {
-      nowMs: Number(reply[0]),
-      window: Number(reply[1]),
-      firstSerial: Number(reply[2]),
-      granted: Number(reply[3]),
-      ahead: Number(reply[14]),
-      waitMs: Number(reply[4]),
+    const known = this.#queues.get(bucket);
+    if (known !== undefined) return known;
+    const exchange = async (request: ExchangeRequest): Promise<Exchange> => {
+      const reply = await this.#run(bucket, request);
+      return {
+        nowMs: Number(reply[0]),
+        window: Number(reply[1]),
+        firstSerial: Number(reply[2]),
+        granted: Number(reply[3]),
+        ahead: Number(reply[14]),
+        waitMs: Number(reply[4]),
+      };
     };
+    const queue = new PermitQueue({ bucket, clock: this.#clock, exchange });
+    this.#queues.set(bucket, queue);
+    return queue;
   }
 
   async #run(bucket: string, request: ExchangeRequest): Promise<(string | number)[]> {

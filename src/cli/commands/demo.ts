@@ -131,24 +131,20 @@ export function sampleSimId(n: number): string {
 
 /** @returns the CSV text, and the SIM IDs of its good rows */
 function sampleFleet(rows: number): { csv: string; simIds: string[] } {
+  // Typical mistakes: a class with a typo, an empty cell, a number that a spreadsheet ruined.
+  const mistakes = new Map([
+    [Math.floor(rows * 0.7), { speedClass: "s1 fast!" }],
+    [Math.floor(rows * 0.4), { speedClass: "" }],
+    [Math.floor(rows * 0.1), { id: "8.94231E+18" }],
+  ]);
   const simIds: string[] = [];
   const lines = [csvLine(["SIM ID", "Speed Class", "site", "asset", "note"])];
   for (let n = 0; n < rows; n += 1) {
-    const simId = sampleSimId(n);
-    const speedClass = speedClasses[n % speedClasses.length] ?? "s1.slow";
-    const spoiled = spoiledCells(n, rows, simId, speedClass);
-    if (spoiled === undefined) simIds.push(simId);
-    const [id, wanted] = spoiled ?? [simId, speedClass];
+    const good = { id: sampleSimId(n), speedClass: speedClasses[n % speedClasses.length] ?? "" };
+    if (!mistakes.has(n)) simIds.push(good.id);
+    const { id, speedClass } = { ...good, ...mistakes.get(n) };
     const note = n % 97 === 0 ? 'says "hello"' : "";
-    lines.push(csvLine([id, wanted, sites[n % sites.length] ?? "", `asset-${String(n).padStart(5, "0")}`, note]));
+    lines.push(csvLine([id, speedClass, sites[n % sites.length] ?? "", `asset-${String(n).padStart(5, "0")}`, note]));
   }
   return { csv: lines.join(""), simIds };
-}
-
-/** Typical mistakes: a number that a spreadsheet ruined, an empty cell, a class with a typo. */
-function spoiledCells(n: number, rows: number, simId: string, speedClass: string): [string, string] | undefined {
-  if (n === Math.floor(rows * 0.1)) return ["8.94231E+18", speedClass];
-  if (n === Math.floor(rows * 0.4)) return [simId, ""];
-  if (n === Math.floor(rows * 0.7)) return [simId, "s1 fast!"];
-  return undefined;
 }
