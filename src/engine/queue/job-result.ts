@@ -4,16 +4,15 @@
  */
 import type { PlatformError } from "#core/errors.ts";
 
-/** The result of a run's segment. */
+/** The work ended, successfully or not, or it continues later. */
+export type WorkResult = { readonly kind: "ended" } | Interruption;
+
 export type JobResult =
-  /** All rows are settled. `hasEndedWave`: more jobs of the run can be enqueued. */
+  | WorkResult
+  /** All rows of a segment are settled. `hasEndedWave`: more jobs of the run can be enqueued. */
   | { readonly kind: "finished"; readonly hasEndedWave: boolean }
   /** The run is paused or has ended. */
-  | { readonly kind: "parked" }
-  | Interruption;
-
-/** The result of a sync or rotation: it ended (successfully or not), or it continues later. */
-export type WorkResult = { readonly kind: "ended" } | Interruption;
+  | { readonly kind: "parked" };
 
 export type Interruption =
   /** Continue later; with scope `bucket` the whole queue waits. */

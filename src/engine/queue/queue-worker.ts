@@ -14,7 +14,7 @@ import type { WorkerRegistry } from "./worker-registry.ts";
 import { lockMs, maxHoldMs, repairTimes, stalledCheckMs } from "./wrong-times.ts";
 import { backoffMs } from "#core/backoff.ts";
 import { type Clock, every, inTime } from "#core/time.ts";
-import type { WorkResult, JobResult, Working } from "./job-result.ts";
+import type { JobResult, Working } from "./job-result.ts";
 
 const stopMs = 15_000;
 const restoreEveryMs = 5_000;
@@ -24,7 +24,7 @@ const leadMs = 1_000;
 /** So long after a lost lock, the errors of other jobs have the same cause. */
 const lostLockMs = 60_000;
 
-export interface QueueWorkerOptions<Data, V> {
+export interface QueueWorkerOptions<Data> {
   readonly queue: Queue<Data>;
   /** The connection of the queue. */
   readonly redis: Redis;
@@ -38,11 +38,9 @@ export interface QueueWorkerOptions<Data, V> {
    * Processes a job; the signal aborts when this process stops or has lost the job's lock. `deaths`: how many processes have
    * died with it.
    */
-  readonly work: (data: Data, signal: AbortSignal, deaths: number) => Promise<V>;
-  /** Called after the work, while this process still holds the job, and before the result is reported to the queue. */
-  readonly beforeReporting?: (data: Data, result: V) => Promise<void>;
+  readonly work: (data: Data, signal: AbortSignal, deaths: number) => Promise<JobResult>;
   /** Not called while this process stops. */
-  readonly afterReporting?: (data: Data, kind: string) => void | Promise<void>;
+  readonly afterReporting?: (data: Data, kind: string) => Promise<void>;
   /** Adds jobs for work that has none; called at the start and then every 5 s. */
   readonly restore: () => Promise<void> | void;
   /** The span that a job's span continues, as a W3C `traceparent`. */
@@ -50,8 +48,8 @@ export interface QueueWorkerOptions<Data, V> {
   readonly onIncident: (incident: { readonly message: string; readonly data?: Data }) => void;
 }
 
-export class QueueWorker<Data, V extends JobResult | WorkResult> implements Working {
-  readonly #options: QueueWorkerOptions<Data, V>;
+export class QueueWorker<Data> implements Working {
+  readonly #options: QueueWorkerOptions<Data>;
   readonly #stopping = new AbortController();
   #worker: Worker<Data, string> | undefined;
   #leave: (() => Promise<void>) | undefined;
@@ -63,7 +61,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> implements Work
   #isBackingOff = false;
   #lockNotedUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: QueueWorkerOptions<Data, V>) {
+  constructor(options: QueueWorkerOptions<Data>) {
     this.#options = options;
     this.#lastStartMs = options.clock.monotonicMs();
   }
@@ -111,7 +109,8 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> implements Work
       for (const jobId of jobIds) worker.cancelJob(jobId, "its lock was lost");
     });
     worker.on("completed", (job, kind) => {
-      if (!this.#stopping.signal.aborted) void this.#putBack(() => this.#options.afterReporting?.(job.data, kind));
+      if (!this.#stopping.signal.aborted)
+        void this.#putBack(async () => this.#options.afterReporting?.(job.data, kind));
     });
     this.#worker = worker;
     await worker.waitUntilReady();
@@ -182,14 +181,13 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> implements Work
   }
 
   async #processJob(job: Job<Data>, token: string | undefined, lost: AbortSignal | undefined): Promise<string> {
-    const { clock, work, beforeReporting } = this.#options;
+    const { clock, work } = this.#options;
     this.#lastStartMs = clock.monotonicMs();
     this.#faults = 0;
     const signal = lost === undefined ? this.#stopping.signal : AbortSignal.any([this.#stopping.signal, lost]);
     const result = await work(job.data, signal, job.stalledCounter);
     // Without the lock the job belongs to another worker by now: do not touch it.
     if (lost?.aborted) return result.kind;
-    await beforeReporting?.(job.data, result);
     await this.#report(result, job, token);
     return result.kind;
   }
@@ -198,7 +196,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> implements Work
    * No result consumes one of the job's attempts: a spent quota holds the whole queue until shortly before the refresh, other
    * waits delay only this job.
    */
-  async #report(result: JobResult | WorkResult, job: Job<Data>, token: string | undefined): Promise<void> {
+  async #report(result: JobResult, job: Job<Data>, token: string | undefined): Promise<void> {
     if (result.kind === "handed-back") {
       await job.moveToWait(token);
       throw new WaitingError();

@@ -6,7 +6,7 @@ import type { JobsOptions, Queue, Job } from "bullmq";
 import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
-import type { JobResult, WorkResult, Working, Incident } from "./job-result.ts";
+import type { WorkResult, Working, Incident } from "./job-result.ts";
 import type { QueueWorkerOptions } from "./queue-worker.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 
@@ -17,7 +17,7 @@ export interface QueueDeps {
   readonly clock: Clock;
 }
 
-type Consumer<Data, Result> = Omit<QueueWorkerOptions<Data, Result>, keyof QueueDeps | "queue" | "redis">;
+type Consumer<Data> = Omit<QueueWorkerOptions<Data>, keyof QueueDeps | "queue" | "redis">;
 
 export interface KindOfQueue<Data> {
   readonly connection: string;
@@ -35,10 +35,7 @@ const usualJobOptions: JobsOptions = {
   backoff: { type: "custom" },
 };
 
-export function workQueues<Data, Result extends JobResult | WorkResult = WorkResult>(
-  kind: KindOfQueue<Data>,
-  deps: QueueDeps,
-) {
+export function workQueues<Data>(kind: KindOfQueue<Data>, deps: QueueDeps) {
   const { connect, keys, workerRegistry } = deps;
   const open = new Map<string, Promise<Queue<Data>>>();
   let connection: Redis | undefined;
@@ -69,9 +66,9 @@ export function workQueues<Data, Result extends JobResult | WorkResult = WorkRes
     /** Whether a live process handles the work of the key. */
     isServed: async (key: string) => (await workerRegistry.workers(kind.nameOf(key))).length > 0,
 
-    async consume(key: string, consumer: Consumer<Data, Result>): Promise<Working> {
+    async consume(key: string, consumer: Consumer<Data>): Promise<Working> {
       const { QueueWorker } = await import("./queue-worker.ts");
-      const worker = new QueueWorker<Data, Result>({ ...deps, ...consumer, queue: await queueOf(key), redis: redis() });
+      const worker = new QueueWorker<Data>({ ...deps, ...consumer, queue: await queueOf(key), redis: redis() });
       await worker.start();
       return worker;
     },

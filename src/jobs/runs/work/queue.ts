@@ -38,7 +38,7 @@ export interface SegmentWork {
 export type RunQueues = ReturnType<typeof runQueues>;
 
 export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Ledger }) {
-  const queues = workQueues<JobReference, JobResult>(
+  const queues = workQueues<JobReference>(
     {
       connection: "queues",
       nameOf: queueName,
@@ -81,11 +81,8 @@ export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Le
   /** Processes the segments of a bucket until stopped. */
   const consume = (bucket: string, work: SegmentWork): Promise<Working> => {
     return queues.consume(bucket, {
-      ...segmentCallbacks(work, ledger),
+      ...segmentCallbacks(work, ledger, enqueue),
       restore: () => restore(bucket),
-      beforeReporting: async ({ runId }, result) => {
-        if (result.kind === "finished" && result.hasEndedWave) await enqueue(await ledger.run(runId));
-      },
       afterReporting: async ({ runId }, kind) => {
         if (kind !== "parked") return;
         // A run that was resumed just while its last jobs were parked has no job in the queue.
@@ -119,12 +116,18 @@ async function openJobs(run: RunRecord, ledger: Ledger): Promise<JobReference[]>
 }
 
 /** Callbacks of a worker for a segment. */
-function segmentCallbacks({ execute, segmentsAtOnce, onIncident }: SegmentWork, ledger: Ledger) {
+function segmentCallbacks(
+  { execute, segmentsAtOnce, onIncident }: SegmentWork,
+  ledger: Ledger,
+  enqueue: (run: RunRecord) => Promise<void>,
+) {
   return {
     atOnce: segmentsAtOnce,
     work: async (reference: JobReference, signal: AbortSignal, deaths: number): Promise<JobResult> => {
       const result = await execute({ ...reference, deaths }, signal);
       await reportRefusal(reference.runId, result, { ledger, onIncident });
+      // While this process still holds the job.
+      if (result.kind === "finished" && result.hasEndedWave) await enqueue(await ledger.run(reference.runId));
       return result;
     },
     traceParentOf: async ({ runId }: JobReference) => (await ledger.run(runId)).traceParent,
