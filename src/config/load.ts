@@ -242,7 +242,7 @@ function readDataDir({ dataDir }: Settings, env: Environment, report: Report) {
 }
 
 /** Empty for a user without an entry among the system's users, as in a container. */
-function homeOfUser(): string {
+export function homeOfUser(): string {
   try {
     return homedir();
   } catch {

@@ -2,11 +2,12 @@
  * The kernel: what every feature builds on. It opens Redis and holds what all of them share: the configuration, the feed, the
  * limiter, the accounts of the profiles, and the order in which everything is closed. It knows no feature.
  */
-import { homedir, hostname } from "node:os";
+import { hostname } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Redis } from "ioredis";
 import type { Account } from "#api/account.ts";
 import type { Config } from "#config/config.ts";
+import { homeOfUser } from "#config/load.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
@@ -191,17 +192,6 @@ async function assertDataVersion(redis: Redis): Promise<void> {
   );
 }
 
-/** A user of a container may have no home folder, for which Node.js throws, or an empty one. */
-function cacheHome(dataDir: string): string {
-  try {
-    const home = homedir();
-    if (isAbsolute(home)) return join(home, ".cache");
-  } catch {
-    // As without one.
-  }
-  return join(dataDir, "cache");
-}
-
 /**
  * The configured servers, or an embedded one. The passwords leave their Secrets here.
  * @throws SimfleetError STORE_UNAVAILABLE if the embedded server cannot be started
@@ -212,7 +202,9 @@ async function redisTargetOf(
   lifecycle: Lifecycle,
 ): Promise<RedisTarget> {
   if (redis === undefined) {
-    const cacheDir = join(env.XDG_CACHE_HOME || cacheHome(dataDir), "simfleet");
+    const home = homeOfUser();
+    const caches = env.XDG_CACHE_HOME || (isAbsolute(home) ? join(home, ".cache") : join(dataDir, "cache"));
+    const cacheDir = join(caches, "simfleet");
     const embedded = await attachRedis({ dataDir, cacheDir, path: env.PATH ?? "/usr/bin:/bin", env });
     lifecycle.onStop("embedded Redis", () => embedded.close());
     return embedded;
