@@ -36,44 +36,36 @@ export interface Grouping {
   readonly apiGroups: Readonly<Record<string, string | PathGroup>>;
 }
 
-export class ApiGroups {
-  /** The most specific ones first. */
-  readonly #rules: readonly Rule[];
-  readonly #guesses = new Set<string>();
-
-  constructor({ operations, simOperations, apiGroups }: Grouping) {
-    const rules = [
-      ...catalogue.map(({ id, method, path, quota }) => ({ id, method, quota, segments: segmentsOf(path) })),
-      renewal("/v1/operators/{operatorId}/token"),
-      ...Object.entries(operations).flatMap(([id, described]) =>
-        described === undefined ? [] : ofDescription(id, described),
-      ),
-      ...[...simOperations.values()].map(({ method, path, group }) => ofQuota({ group }, path, method)),
-      ...Object.entries(apiGroups).map(([pattern, group]) => {
-        const [path = "", method] = pattern.split(" ", 2).toReversed();
-        return ofQuota(typeof group === "string" ? { group } : quotaOf(group, path), path, method);
-      }),
-    ];
-    this.#rules = rules.toSorted((one, other) => specificityOf(other).localeCompare(specificityOf(one)));
-  }
-
-  /** @param segments decoded */
-  find(method: string, segments: readonly string[]): GatewayOperation {
+/** @returns the operation of a call, by its method and the decoded segments of its path */
+export function operationFinder({ operations, simOperations, apiGroups }: Grouping) {
+  const rules: Rule[] = [
+    ...catalogue.map(({ id, method, path, quota }) => ({ id, method, quota, segments: segmentsOf(path) })),
+    renewal("/v1/operators/{operatorId}/token"),
+    ...Object.entries(operations).flatMap(([id, described]) =>
+      described === undefined ? [] : ofDescription(id, described),
+    ),
+    ...[...simOperations.values()].map(({ method, path, group }) => ofQuota({ group }, path, method)),
+    ...Object.entries(apiGroups).map(([pattern, group]) => {
+      const [path = "", method] = pattern.split(" ", 2).toReversed();
+      return ofQuota(typeof group === "string" ? { group } : quotaOf(group, path), path, method);
+    }),
+  ];
+  // The most specific ones first.
+  rules.sort((one, other) => specificityOf(other).localeCompare(specificityOf(one)));
+  const guesses = new Set<string>();
+  return (method: string, segments: readonly string[]): GatewayOperation => {
     const wanted = method === "HEAD" ? "GET" : method;
-    const known = this.#rules.find((rule) => (rule.method ?? wanted) === wanted && matches(rule.segments, segments));
-    return known ?? this.#guessed(segments);
-  }
-
-  #guessed(segments: readonly string[]): GatewayOperation {
+    const known = rules.find((rule) => (rule.method ?? wanted) === wanted && matches(rule.segments, segments));
+    if (known !== undefined) return known;
     const [first = "", second = ""] = segments;
     const name = first === "v1" ? second : first;
-    const wanted = /^[A-Za-z0-9_-]{1,40}$/.test(name) ? `/${name}` : "/other";
-    const group = this.#guesses.has(wanted) || this.#guesses.size < maxGuesses ? wanted : "/other";
+    const guess = /^[A-Za-z0-9_-]{1,40}$/.test(name) ? `/${name}` : "/other";
+    const group = guesses.has(guess) || guesses.size < maxGuesses ? guess : "/other";
     const operation = { id: `gateway.${group}`, quota: { group } };
-    if (this.#guesses.has(group)) return operation;
-    this.#guesses.add(group);
+    if (guesses.has(group)) return operation;
+    guesses.add(group);
     return { ...operation, newGuess: group };
-  }
+  };
 }
 
 /** Callers choose the paths: further first segments share one group. */

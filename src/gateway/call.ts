@@ -120,13 +120,14 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
     if (status === 401 && (!mayRenew || hasNewPair)) throw refusedPair(operation);
     hasNewPair ||= status === 401;
     if (body.isWhole) continue; // after a 429 the bucket is frozen, so the next turn comes after the refresh
-    throw status === 401
-      ? notRepeatable("The gateway's token had expired", secondMs)
-      : notRepeatable("The quota is used up", attempt.rateLimitedMs);
+    const cause = status === 401 ? "The gateway's token had expired" : "The quota is used up";
+    const message = `${cause}, and the request body is too large for the gateway to send again. Nothing was changed: try again.`;
+    throw notNow(message, status === 401 ? secondMs : attempt.rateLimitedMs);
   }
 }
 
-interface Sending extends Pick<Awaited<ReturnType<PlatformClient["lend"]>>, "address"> {
+interface Sending {
+  readonly address: Awaited<ReturnType<PlatformClient["lend"]>>["address"];
   readonly headers: string[];
   readonly body: RequestBody["content"];
   readonly attempt: Awaited<ReturnType<PlatformClient["attempt"]>>;
@@ -234,13 +235,7 @@ function goneSignal(response: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-function waitedTooLong(maxWaitMs: number, refreshInMs: number): SimfleetError {
-  const message = `The call waited ${maxWaitMs / secondMs} s for the quota and was not sent. Try again after the reset.`;
-  return new SimfleetError("PLATFORM_RATE_LIMITED", message, { retryAfterMs: Math.max(secondMs, refreshInMs) });
-}
-
-function notRepeatable(cause: string, retryAfterMs: number): SimfleetError {
-  const message = `${cause}, and the request body is too large for the gateway to send again. Nothing was changed: try again.`;
+function notNow(message: string, retryAfterMs: number): SimfleetError {
   return new SimfleetError("PLATFORM_RATE_LIMITED", message, { retryAfterMs: Math.max(secondMs, retryAfterMs) });
 }
 
@@ -268,7 +263,10 @@ function patience({ clock, maxWaitMs, closing }: CallDeps, gone: AbortSignal): W
         signal.throwIfAborted();
         return await ask(signal);
       } catch (thrown) {
-        if (over.aborted && thrown === over.reason) throw waitedTooLong(maxWaitMs, refreshAtMs - clock.monotonicMs());
+        if (over.aborted && thrown === over.reason) {
+          const message = `The call waited ${maxWaitMs / secondMs} s for the quota and was not sent. Try again after the reset.`;
+          throw notNow(message, refreshAtMs - clock.monotonicMs());
+        }
         if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_RATE_LIMITED") throw thrown;
         refreshAtMs = clock.monotonicMs() + Math.max(1, thrown.retryAfterMs ?? secondMs);
       }

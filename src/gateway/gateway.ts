@@ -5,13 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  type IncomingHttpHeaders,
-} from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PlatformClient } from "#api/client.ts";
 import { authOperation } from "#api/operations/auth.ts";
@@ -23,10 +17,10 @@ import { ConnectionLimits, connectionCheckMs, headersMs } from "#http/connection
 import { problemOf, retryAfterSeconds } from "#http/problem.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import { ApiGroups, type Grouping, readTarget } from "./api-groups.ts";
+import { type Grouping, operationFinder, readTarget } from "./api-groups.ts";
 import { type CallDeps, type CallTimes, makeCall, openConnections, readBody } from "./call.ts";
 import { isCrossSite, pairHeaders } from "./headers.ts";
-import { type PairOptions, Pairs, readAuthRequest } from "./pairs.ts";
+import { openPairs, type PairOptions, readAuthRequest } from "./pairs.ts";
 import { gatewayCall } from "#core/timings.ts";
 
 /** Connections of callers that may use the gateway; each has one call in progress at most. */
@@ -55,105 +49,83 @@ export interface GatewayOptions extends PairOptions, Pick<CallDeps, "freezeOf" |
   readonly times?: Partial<CallTimes>;
 }
 
-export class Gateway {
-  readonly #options: GatewayOptions;
-  readonly #groups: ApiGroups;
-  readonly #callers = new Callers();
-  readonly #connections: CallDeps["connections"];
-  readonly #closing = new AbortController();
-  readonly #server: Server;
-  readonly #isOurHost: (header: string | undefined) => boolean;
-  readonly #access: Access;
-  readonly #failures: AuthFailures;
-  readonly #limits: ConnectionLimits;
-  readonly #pairs: Pairs;
+export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
-  private constructor(options: GatewayOptions) {
-    const { host, token, clock, logger, authFailuresPerMinute } = options;
-    this.#options = options;
-    this.#connections = openConnections(options.proxy);
-    this.#groups = new ApiGroups(options.grouping);
-    this.#isOurHost = hostCheck({ host, port: () => this.#port, hosts: [] });
-    this.#access = new Access({ tokens: [], adminToken: token?.reveal(), jwt: undefined, clock });
-    this.#failures = new AuthFailures({ clock, maxPerMinute: authFailuresPerMinute });
-    this.#limits = new ConnectionLimits({ clock, maxKnown: maxCallers });
-    this.#pairs = new Pairs(options);
-    // Bodies have limits of their own, since large ones take long.
-    const times = { headersTimeout: headersMs, connectionsCheckingInterval: connectionCheckMs, requestTimeout: 0 };
-    this.#server = createServer({ maxHeaderSize: maxHeaderBytes, ...times }, (request, response) => {
-      response.on("error", () => undefined);
-      // A response that cannot be written must not end the process.
-      this.#answer(request, response).catch((thrown: unknown) => {
-        logger.error({ error: thrown }, "a connection to the gateway failed");
-        request.socket.destroy();
-      });
+/** @throws SimfleetError USAGE if it cannot listen */
+export async function startGateway(options: GatewayOptions) {
+  const { host, port, clock, logger } = options;
+  const closing = new AbortController();
+  const connections = openConnections(options.proxy);
+  const limits = new ConnectionLimits({ clock, maxKnown: maxCallers });
+  // Bodies have limits of their own, since large ones take long.
+  const times = { headersTimeout: headersMs, connectionsCheckingInterval: connectionCheckMs, requestTimeout: 0 };
+  const server = createServer({ maxHeaderSize: maxHeaderBytes, ...times });
+  const actualPort = (): number => (server.address() as AddressInfo | null)?.port ?? 0;
+  const deps = { ...options, times: { ...usualTimes, ...options.times }, connections, closing: closing.signal };
+  const answer = answering(deps, admission(options, limits, actualPort));
+  server.maxHeadersCount = maxHeaders;
+  limits.watch(server);
+  server.on("request", (request, response) => {
+    response.on("error", () => undefined);
+    // A response that cannot be written must not end the process.
+    answer(request, response).catch((thrown: unknown) => {
+      logger.error({ error: thrown }, "a connection to the gateway failed");
+      request.socket.destroy();
     });
-    this.#server.maxHeadersCount = maxHeaders;
-    this.#limits.watch(this.#server);
-    this.#server.on("connect", (_request, socket) => {
-      socket.on("error", () => undefined).end("HTTP/1.1 405 Method Not Allowed\r\n\r\n");
-    });
+  });
+  server.on("connect", (_request, socket) => {
+    socket.on("error", () => undefined).end("HTTP/1.1 405 Method Not Allowed\r\n\r\n");
+  });
+  try {
+    await once(server.listen(port, host), "listening");
+  } catch (cause) {
+    const message = `The gateway cannot listen on ${host}:${port}: ${messageOf(cause)}. Choose another gateway.port.`;
+    throw new SimfleetError("USAGE", message, { cause });
   }
+  server.on("error", (error) => logger.error({ error }, "the gateway could not accept a connection"));
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${actualPort()}`,
 
-  /** @throws SimfleetError USAGE if it cannot listen */
-  static async open(options: GatewayOptions): Promise<Gateway> {
-    const gateway = new Gateway(options);
-    const { host, port } = options;
-    try {
-      await once(gateway.#server.listen(port, host), "listening");
-    } catch (cause) {
-      const message = `The gateway cannot listen on ${host}:${port}: ${messageOf(cause)}. Choose another gateway.port.`;
-      throw new SimfleetError("USAGE", message, { cause });
-    }
-    gateway.#server.on("error", (error) =>
-      options.logger.error({ error }, "the gateway could not accept a connection"),
-    );
-    return gateway;
-  }
+    /** Rejects new calls and those that wait; calls that were sent get their answers, for a limited time. */
+    async close(): Promise<void> {
+      const closed = once(server.close(), "close");
+      const message = "The gateway is stopping: try again";
+      closing.abort(new SimfleetError("OVERLOADED", message, { retryAfterMs: secondMs }));
+      await inTime(clock, drainMs, closed);
+      server.closeAllConnections();
+      await connections.destroy();
+    },
+  };
+}
 
-  /** `http://127.0.0.1:8081` */
-  get url(): string {
-    const { host } = this.#options;
-    return `http://${host.includes(":") ? `[${host}]` : host}:${this.#port}`;
-  }
-
-  /** Rejects new calls and those that wait; calls that were sent get their answers, for a limited time. */
-  async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#closing.abort(
-      new SimfleetError("OVERLOADED", "The gateway is stopping: try again", { retryAfterMs: secondMs }),
-    );
-    await inTime(this.#options.clock, drainMs, closed);
-    this.#server.closeAllConnections();
-    await this.#connections.destroy();
-  }
-
-  get #port(): number {
-    return (this.#server.address() as AddressInfo | null)?.port ?? 0;
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { client, clock, brand, logger, metrics } = this.#options;
+/** @returns what responds to a request */
+function answering(deps: GatewayOptions & CallDeps, door: ReturnType<typeof admission>) {
+  const { client, clock, brand, logger, metrics, isReady, closing } = deps;
+  const findOperation = operationFinder(deps.grouping);
+  const nameOf = callerNames();
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const beganMs = clock.monotonicMs();
     const { headers, method = "GET", url = "" } = request;
     const [path = ""] = url.split("?", 1);
     request.on("error", () => undefined); // an upload that breaks ends the call
-    if (method === "GET" && (url === "/healthz" || url === "/readyz")) return this.#answerHealth(url, response);
+    // `/healthz`: the process runs; `/readyz`: Redis answers as well.
+    if (method === "GET" && (url === "/healthz" || url === "/readyz")) {
+      const isFine = url === "/healthz" || (await isReady().catch(() => false));
+      return sendJson(response, isFine ? 200 : 503, { status: isFine ? "ok" : "unavailable", version });
+    }
     let caller = "unknown";
-    const times = { ...usualTimes, ...this.#options.times };
-    const deps = { ...this.#options, times, connections: this.#connections, closing: this.#closing.signal };
     try {
-      this.#assertOurs(request);
+      door.assertOurs(request);
       const segments = readTarget(url);
       if (method === "POST" && segments.join("/") === authOperation.path.slice(1)) {
         const given = readAuthRequest(await readBody(request, deps));
-        await this.#admit(request, given);
-        return sendJson(response, 200, await this.#pairs.issue(await client.whoAmI(deps.closing), given));
+        await door.admit(request, given);
+        return sendJson(response, 200, await door.pairs.issue(await client.whoAmI(closing), given));
       }
-      await this.#admit(request);
+      await door.admit(request);
       if (method === "GET" && url === "/metrics" && metrics !== undefined) return send(response, 200, await metrics());
-      caller = this.#callers.nameOf(headers);
-      const operation = this.#groups.find(method, segments);
+      caller = nameOf(headers);
+      const operation = findOperation(method, segments);
       const { newGuess } = operation;
       if (newGuess !== undefined) {
         const message = `no rule says which API group calls below ${newGuess} belong to: they are counted on their own (apiGroups of the platform definition)`;
@@ -162,73 +134,80 @@ export class Gateway {
       if (operation.isRenewal) {
         const given = readAuthRequest(await readBody(request, deps));
         const { apiKey } = pairHeaders(headers, brand);
-        const { token } = await this.#pairs.issue(await client.whoAmI(deps.closing), given, apiKey);
+        const { token } = await door.pairs.issue(await client.whoAmI(closing), given, apiKey);
         return sendJson(response, 200, { token });
       }
       const urgency = headers["x-simfleet-priority"] === "low" ? "normal" : "priority";
       await makeCall({ request, response, operation, urgency, caller }, deps);
     } catch (thrown) {
-      this.#refuse(thrown, request, response);
+      refuse(thrown, request, response, logger);
     }
     const status = response.headersSent ? response.statusCode : "gone"; // it disconnected before the response
     gatewayCall.publish({ caller, status: String(status) });
     // The path without the query, which may hold data of customers.
     const facts = { caller, method, path, status, ms: Math.round(clock.monotonicMs() - beganMs) };
     logger.debug(facts, "a call through the gateway ended");
-  }
+  };
+}
 
-  /** `/healthz`: the process runs; `/readyz`: Redis answers as well. */
-  async #answerHealth(url: string, response: ServerResponse): Promise<void> {
-    const isFine = url === "/healthz" || (await this.#options.isReady().catch(() => false));
-    sendJson(response, isFine ? 200 : 503, { status: isFine ? "ok" : "unavailable", version });
-  }
+/** Decides who may use the gateway, before anything is read of a request but its head. */
+function admission(options: GatewayOptions, limits: ConnectionLimits, port: () => number) {
+  const { host, token, brand, clock, authFailuresPerMinute } = options;
+  const isOurHost = hostCheck({ host, port, hosts: [] });
+  const access = new Access({ tokens: [], adminToken: token?.reveal(), jwt: undefined, clock });
+  const failures = new AuthFailures({ clock, maxPerMinute: authFailuresPerMinute });
+  const pairs = openPairs(options);
+  return {
+    pairs,
 
-  /** @throws SimfleetError FORBIDDEN for another host name, and for requests of web pages */
-  #assertOurs({ headers }: IncomingMessage): void {
-    if (!this.#isOurHost(headers.host)) {
-      throw new SimfleetError("FORBIDDEN", "This host name is not that of the gateway: use its address");
-    }
-    if (isCrossSite(headers)) throw new SimfleetError("FORBIDDEN", "Requests of web pages are not allowed");
-  }
-
-  /**
-   * Lets a caller in who has the gateway's token, if it has one: as the bearer header, in a pair, or as the secret with which
-   * it authenticates.
-   * @throws SimfleetError UNAUTHENTICATED, TOO_MANY_REQUESTS after too many wrong ones, OVERLOADED
-   */
-  async #admit({ headers, socket }: IncomingMessage, given?: ReturnType<typeof readAuthRequest>): Promise<void> {
-    const { token, brand } = this.#options;
-    const secret = given?.authKey ?? given?.password;
-    const { authorization = secret === undefined ? undefined : `Bearer ${secret}` } = headers;
-    const pair: Partial<ReturnType<typeof pairHeaders>> = given === undefined ? pairHeaders(headers, brand) : {};
-    try {
-      if (token !== undefined && authorization === undefined && pair.apiKey !== undefined && pair.token !== undefined) {
-        await this.#pairs.verify(pair.apiKey, pair.token);
-      } else if (token !== undefined) {
-        await this.#access.principalOf(authorization);
+    /** @throws SimfleetError FORBIDDEN for another host name, and for requests of web pages */
+    assertOurs({ headers }: IncomingMessage): void {
+      if (!isOurHost(headers.host)) {
+        throw new SimfleetError("FORBIDDEN", "This host name is not that of the gateway: use its address");
       }
-    } catch (thrown) {
-      const wrong = authorization ?? (pair.apiKey === undefined ? undefined : pair.token);
-      throw this.#failures.refusal(thrown, { ip: socket.remoteAddress ?? "", authorization: wrong });
-    }
-    this.#limits.markKnown(socket);
-  }
+      if (isCrossSite(headers)) throw new SimfleetError("FORBIDDEN", "Requests of web pages are not allowed");
+    },
 
-  #refuse(thrown: unknown, request: IncomingMessage, response: ServerResponse): void {
-    if (response.headersSent || response.destroyed) return; // no one is there to read it
-    const problem = problemOf(thrown, randomUUID());
-    const { code, status, instance, detail: message } = problem;
-    const isWaitOnly = thrown instanceof SimfleetError && thrown.disposition === "later";
-    if (status >= 500 && !isWaitOnly)
-      this.#options.logger.warn({ error: thrown, instance }, "a call through the gateway failed");
-    if (status === 401) response.setHeader("www-authenticate", "Bearer");
-    const seconds = retryAfterSeconds(thrown, code);
-    if (seconds !== undefined) response.setHeader("retry-after", seconds);
-    // What follows of the body is not read, and a connection that is one too many is not kept.
-    if (!request.complete || code === "OVERLOADED") response.setHeader("connection", "close");
-    // A problem document that has the form of the platform's errors as well: code and message (interface, section 7).
-    send(response, status, { contentType: "application/problem+json", text: JSON.stringify({ ...problem, message }) });
-  }
+    /**
+     * Lets a caller in who has the gateway's token, if it has one: as the bearer header, in a pair, or as the secret with
+     * which it authenticates.
+     * @throws SimfleetError UNAUTHENTICATED, TOO_MANY_REQUESTS after too many wrong ones, OVERLOADED
+     */
+    async admit({ headers, socket }: IncomingMessage, given?: ReturnType<typeof readAuthRequest>): Promise<void> {
+      const secret = given?.authKey ?? given?.password;
+      const { authorization = secret === undefined ? undefined : `Bearer ${secret}` } = headers;
+      const pair: Partial<ReturnType<typeof pairHeaders>> = given === undefined ? pairHeaders(headers, brand) : {};
+      try {
+        if (
+          token !== undefined &&
+          authorization === undefined &&
+          pair.apiKey !== undefined &&
+          pair.token !== undefined
+        ) {
+          await pairs.verify(pair.apiKey, pair.token);
+        } else if (token !== undefined) await access.principalOf(authorization);
+      } catch (thrown) {
+        const wrong = authorization ?? (pair.apiKey === undefined ? undefined : pair.token);
+        throw failures.refusal(thrown, { ip: socket.remoteAddress ?? "", authorization: wrong });
+      }
+      limits.markKnown(socket);
+    },
+  };
+}
+
+function refuse(thrown: unknown, request: IncomingMessage, response: ServerResponse, logger: Logger): void {
+  if (response.headersSent || response.destroyed) return; // no one is there to read it
+  const problem = problemOf(thrown, randomUUID());
+  const { code, status, instance, detail: message } = problem;
+  const isWaitOnly = thrown instanceof SimfleetError && thrown.disposition === "later";
+  if (status >= 500 && !isWaitOnly) logger.warn({ error: thrown, instance }, "a call through the gateway failed");
+  if (status === 401) response.setHeader("www-authenticate", "Bearer");
+  const seconds = retryAfterSeconds(thrown, code);
+  if (seconds !== undefined) response.setHeader("retry-after", seconds);
+  // What follows of the body is not read, and a connection that is one too many is not kept.
+  if (!request.complete || code === "OVERLOADED") response.setHeader("connection", "close");
+  // A problem document that has the form of the platform's errors as well: code and message (interface, section 7).
+  send(response, status, { contentType: "application/problem+json", text: JSON.stringify({ ...problem, message }) });
 }
 
 function sendJson(response: ServerResponse, status: number, document: unknown): void {
@@ -244,18 +223,20 @@ function send(response: ServerResponse, status: number, { contentType, text }: {
 const maxNames = 50;
 const maxCharacters = 40;
 
-export class Callers {
-  readonly #names = new Set<string>();
-
-  /** The name in `X-Simfleet-Caller`, else the product in the user agent; `other` for the 51st name and all later ones. */
-  nameOf(headers: IncomingHttpHeaders): string {
+/**
+ * @returns the name in `X-Simfleet-Caller`, else the product in the user agent; `other` for the 51st name and all later
+ *   ones
+ */
+export function callerNames(): (headers: IncomingHttpHeaders) => string {
+  const names = new Set<string>();
+  return (headers) => {
     const given = [headers["x-simfleet-caller"]].flat()[0] ?? "";
     const product = /^[^\s/(]*/.exec(headers["user-agent"] ?? "")?.[0] ?? "";
     const name = clean(given) || clean(product) || "unknown";
-    if (!this.#names.has(name) && this.#names.size >= maxNames) return "other";
-    this.#names.add(name);
+    if (!names.has(name) && names.size >= maxNames) return "other";
+    names.add(name);
     return name;
-  }
+  };
 }
 
 function clean(text: string): string {

@@ -39,49 +39,38 @@ export interface PairOptions {
   readonly sharedKey: () => Promise<string>;
 }
 
-export class Pairs {
-  readonly #options: PairOptions;
+export function openPairs({ clock, token, ttlField = "tokenTimeoutSeconds", sharedKey }: PairOptions) {
+  const key = async (): Promise<Uint8Array> =>
+    createHmac("sha256", await sharedKey())
+      .update(token?.reveal() ?? "")
+      .digest();
+  return {
+    /**
+     * Makes the response of `POST /v1/auth`, or a new token for an API key.
+     * @throws SimfleetError REQUEST_INVALID for a lifetime that the platform does not know
+     */
+    async issue(account: Account, request: Readonly<Record<string, unknown>>, apiKey = `api-${randomUUID()}`) {
+      const { operatorId, userName, coverageTypes = [] } = account;
+      const { data: seconds } = lifetime.safeParse(request[ttlField]);
+      if (seconds === undefined)
+        throw new SimfleetError("REQUEST_INVALID", `${ttlField} must be 180 to 172800 seconds`);
+      const nowSeconds = Math.floor(clock.wallMs() / 1_000);
+      const issued = await new SignJWT({ operator: { operatorId, coverageTypes } })
+        .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+        .setIssuer(issuer)
+        .setSubject(apiKey)
+        .setIssuedAt(nowSeconds)
+        .setExpirationTime(nowSeconds + Math.floor(seconds))
+        .sign(await key());
+      return { operatorId, userName, apiKey, token: issued };
+    },
 
-  constructor(options: PairOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Makes the response of `POST /v1/auth`, or a new token for an API key.
-   * @throws SimfleetError REQUEST_INVALID for a lifetime that the platform does not know
-   */
-  async issue(
-    { operatorId, userName, coverageTypes = [] }: Account,
-    request: Readonly<Record<string, unknown>>,
-    apiKey = `api-${randomUUID()}`,
-  ): Promise<{ operatorId: string; userName: string | undefined; apiKey: string; token: string }> {
-    const { clock, ttlField = "tokenTimeoutSeconds" } = this.#options;
-    const { data: seconds } = lifetime.safeParse(request[ttlField]);
-    if (seconds === undefined) throw new SimfleetError("REQUEST_INVALID", `${ttlField} must be 180 to 172800 seconds`);
-    const nowSeconds = Math.floor(clock.wallMs() / 1_000);
-    const token = await new SignJWT({ operator: { operatorId, coverageTypes } })
-      .setProtectedHeader({ alg: "HS256", typ: "JWT" })
-      .setIssuer(issuer)
-      .setSubject(apiKey)
-      .setIssuedAt(nowSeconds)
-      .setExpirationTime(nowSeconds + Math.floor(seconds))
-      .sign(await this.#key());
-    return { operatorId, userName, apiKey, token };
-  }
-
-  /** @throws SimfleetError UNAUTHENTICATED for a pair that is not the gateway's, or has expired */
-  async verify(apiKey: string, token: string): Promise<void> {
-    const currentDate = new Date(this.#options.clock.wallMs());
-    const { payload } = await jwtVerify(token, await this.#key(), { issuer, algorithms: ["HS256"], currentDate }).catch(
-      () => ({ payload: { sub: undefined } }),
-    );
-    if (payload.sub === apiKey) return;
-    throw new SimfleetError("UNAUTHENTICATED", "Invalid or expired API key and token: authenticate again");
-  }
-
-  async #key(): Promise<Uint8Array> {
-    const { sharedKey, token } = this.#options;
-    const hmac = createHmac("sha256", await sharedKey());
-    return hmac.update(token?.reveal() ?? "").digest();
-  }
+    /** @throws SimfleetError UNAUTHENTICATED for a pair that is not the gateway's, or has expired */
+    async verify(apiKey: string, pairToken: string): Promise<void> {
+      const options = { issuer, algorithms: ["HS256"], currentDate: new Date(clock.wallMs()) };
+      const verified = await jwtVerify(pairToken, await key(), options).catch(() => undefined);
+      if (verified?.payload.sub === apiKey) return;
+      throw new SimfleetError("UNAUTHENTICATED", "Invalid or expired API key and token: authenticate again");
+    },
+  };
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { every, secondMs } from "#core/time.ts";
-import { Gateway, type GatewayOptions } from "#gateway/gateway.ts";
+import { type GatewayOptions, startGateway } from "#gateway/gateway.ts";
 import { App } from "./app.ts";
 import type { ServeOptions } from "./serve.ts";
 
@@ -72,7 +72,7 @@ export async function openGateway(
   const { profile, metrics } = options;
   const { config, logger, client, clock, lifecycle, limiter, freezes, ping } = app.kernel;
   const { gateway: settings, deployment, http } = config;
-  const gateway = await Gateway.open({
+  const gateway = await startGateway({
     ...settings,
     port: settings.port ?? defaultPort,
     client: client(profile),

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { described as describedOperation } from "#api/operations/described.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import type { Problem } from "#core/errors.ts";
-import { ApiGroups, type Grouping, readTarget } from "#gateway/api-groups.ts";
+import { type Grouping, operationFinder, readTarget } from "#gateway/api-groups.ts";
 
 const nothing: Grouping = { operations: {}, simOperations: new Map(), apiGroups: {} };
 
 function quotaOf(grouping: Partial<Grouping>, method: string, path: string): unknown {
-  return new ApiGroups({ ...nothing, ...grouping }).find(method, readTarget(path))?.quota;
+  return operationFinder({ ...nothing, ...grouping })(method, readTarget(path))?.quota;
 }
 
 describe("the API group of a path", () => {
@@ -30,10 +30,10 @@ describe("the API group of a path", () => {
   });
 
   it("callers cannot make more than a hundred groups", () => {
-    const groups = new ApiGroups(nothing);
-    const names = Array.from({ length: 300 }, (_, n) => groups.find("GET", ["v1", `x${n}`]).id);
+    const find = operationFinder(nothing);
+    const names = Array.from({ length: 300 }, (_, n) => find("GET", ["v1", `x${n}`]).id);
     expect(new Set(names).size).toBe(101);
-    expect(groups.find("GET", ["v1", "x0"]).quota).toEqual({ group: "/x0" });
+    expect(find("GET", ["v1", "x0"]).quota).toEqual({ group: "/x0" });
   });
 
   it("a pattern for one method comes before one for all of them", () => {
@@ -113,9 +113,9 @@ describe("the API group of a path", () => {
   it("a call that renews a token is marked, with and without a deployment that describes it", () => {
     const { operations } = loadDeployment("soracom", []);
     for (const grouping of [nothing, { ...nothing, operations }]) {
-      const groups = new ApiGroups(grouping);
-      expect(groups.find("POST", ["v1", "operators", "OP1", "token"]).isRenewal).toBe(true);
-      expect(groups.find("GET", ["v1", "credentials"]).isRenewal).toBeUndefined();
+      const find = operationFinder(grouping);
+      expect(find("POST", ["v1", "operators", "OP1", "token"]).isRenewal).toBe(true);
+      expect(find("GET", ["v1", "credentials"]).isRenewal).toBeUndefined();
     }
   });
 });

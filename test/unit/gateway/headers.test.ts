@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Callers } from "#gateway/gateway.ts";
+import { callerNames } from "#gateway/gateway.ts";
 import { answerHeaders, requestHeaders } from "#gateway/headers.ts";
 
 describe("the headers of a call through the gateway", () => {
@@ -58,17 +58,17 @@ describe("the headers of a call through the gateway", () => {
 
 describe("the names of callers", () => {
   it("a caller is named by its header, or else by the product of its user agent", () => {
-    const callers = new Callers();
-    expect(callers.nameOf({ "x-simfleet-caller": "nightly job\n1", "user-agent": "curl/8.5.0" })).toBe("nightly-job-1");
-    expect(callers.nameOf({ "user-agent": "soracom-cli/1.2 (linux)" })).toBe("soracom-cli");
-    expect(callers.nameOf({ "user-agent": "(none)" })).toBe("unknown");
-    expect(callers.nameOf({})).toBe("unknown");
-    expect(callers.nameOf({ "x-simfleet-caller": "x".repeat(100) })).toBe("x".repeat(40));
+    const callers = callerNames();
+    expect(callers({ "x-simfleet-caller": "nightly job\n1", "user-agent": "curl/8.5.0" })).toBe("nightly-job-1");
+    expect(callers({ "user-agent": "soracom-cli/1.2 (linux)" })).toBe("soracom-cli");
+    expect(callers({ "user-agent": "(none)" })).toBe("unknown");
+    expect(callers({})).toBe("unknown");
+    expect(callers({ "x-simfleet-caller": "x".repeat(100) })).toBe("x".repeat(40));
   });
 
   it("the 51st name and all later ones are counted as other", () => {
-    const callers = new Callers();
-    const nameOf = (n: number): string => callers.nameOf({ "x-simfleet-caller": `c${n}` });
+    const callers = callerNames();
+    const nameOf = (n: number): string => callers({ "x-simfleet-caller": `c${n}` });
     const names = Array.from({ length: 60 }, (_, n) => nameOf(n));
     expect(names.slice(49, 52)).toEqual(["c49", "other", "other"]);
     expect(nameOf(7)).toBe("c7");

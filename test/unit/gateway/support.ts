@@ -2,7 +2,7 @@
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
 import type { Permits } from "#api/client-options.ts";
 import { systemClock } from "#core/time.ts";
-import { Gateway, type GatewayOptions } from "#gateway/gateway.ts";
+import { type Gateway, type GatewayOptions, startGateway } from "#gateway/gateway.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { clientFor, OpenPermits } from "../api/support.ts";
 
@@ -22,7 +22,7 @@ export async function openGateway(
   const client = clientFor(platformUrl, { clock: systemClock, permits: given });
   const log: string[] = [];
   const destination = { write: (line: string) => log.push(line) };
-  const gateway = await Gateway.open({
+  const gateway = await startGateway({
     host: "127.0.0.1",
     port: 0,
     token: undefined,
