@@ -8,11 +8,10 @@ import type { Accounts } from "./account/accounts.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { faultKinds, faultRates, type Faults } from "./faults.ts";
 import { apiGroups, limitChange, type SandboxOptions } from "./options.ts";
-import { answer, type Result } from "./operation.ts";
+import { answer, type Received, type Result } from "./operation.ts";
 import type { Fleet } from "./sims/fleet.ts";
 import type { SandboxState } from "./state.ts";
 import type { Throttle } from "./quota.ts";
-import type { Received } from "./request.ts";
 
 /** Parts of the sandbox that can be controlled and inspected. */
 export interface Controls {

@@ -5,15 +5,23 @@
  * those plus the ones that it only names, at the paths of a public deployment.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { unescape } from "node:querystring";
 import { pipeline, Readable } from "node:stream";
 import type { Language } from "#fleet/profile.ts";
 import { namedAccountOperations, shownAccountOperations } from "./account/account-operations.ts";
 import { control, type Controls } from "./control.ts";
 import type { FaultKind } from "./faults.ts";
-import { answer, type Call, type Operation, type Result } from "./operation.ts";
+import {
+  answer,
+  type Call,
+  headerNamesOf,
+  type Operation,
+  readRequest,
+  type Received,
+  type Result,
+} from "./operation.ts";
 import type { ApiGroup, OperationSet } from "./options.ts";
 import { Refusal } from "./refusals.ts";
-import { headerNamesOf, readRequest, type Received } from "./request.ts";
 import { seededRandom, seededShare } from "./seeded.ts";
 import { namedSimOperations, shownSimOperations } from "./sims/sim-operations.ts";
 
@@ -182,7 +190,7 @@ export function locate(operations: OperationSet, path: string): Place | undefine
   const given = path.slice(1).split("/");
   const isPart = (part: string, i: number): boolean => (part === "*" ? given[i] !== "" : given[i] === part);
   const route = routes[operations].find(({ parts }) => parts.length === given.length && parts.every(isPart));
-  return route && { ...route, ids: given.filter((_, i) => route.parts[i] === "*").map(decoded) };
+  return route && { ...route, ids: given.filter((_, i) => route.parts[i] === "*").map((part) => unescape(part)) };
 }
 
 function routesOf(operations: readonly Operation[]): Route[] {
@@ -194,13 +202,4 @@ function routesOf(operations: readonly Operation[]): Route[] {
     route.byMethod.set(method, operation);
   }
   return [...byPath.values()];
-}
-
-function decoded(part: string): string {
-  if (!part.includes("%")) return part;
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }

@@ -3,10 +3,9 @@
  * authentication and the creation of a Credential Set (section 4); the paths of the others are those of a public deployment.
  * The Root user manages all AuthKeys of its operator, and the sub-user its own.
  */
-import { answer, type Call, holderOf, type Operation, operationsOf } from "../operation.ts";
+import { answer, bodyJson, bodyObject, type Call, holderOf, type Operation, operationsOf } from "../operation.ts";
 import { answerItems } from "../paging.ts";
 import { Refusal } from "../refusals.ts";
-import { bodyJson, bodyObject } from "../request.ts";
 
 export const shownAccountOperations = [
   ...operationsOf("Auth", {

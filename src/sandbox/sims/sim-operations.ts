@@ -6,10 +6,9 @@
  */
 import { z } from "zod";
 import type { Wording } from "#fleet/sim/sim.ts";
-import { answer, type Call, type Operation, operationsOf, type Result } from "../operation.ts";
+import { answer, bodyJson, bodyObject, type Call, type Operation, operationsOf, type Result } from "../operation.ts";
 import { answerItems, answerPage } from "../paging.ts";
 import { Refusal, type RefusalName } from "../refusals.ts";
-import { bodyJson, bodyObject } from "../request.ts";
 import { seededBits } from "../seeded.ts";
 import type { SandboxState } from "../state.ts";
 import type { SimFacts, SimStatus } from "./sim-records.ts";
