@@ -216,16 +216,7 @@ export class PlatformError extends SimfleetError {
   constructor(
     code: PlatformCode,
     message: string,
-    facts: {
-      operation: string;
-      status?: number | undefined;
-      platformCode?: string | undefined;
-      mayHaveApplied?: boolean;
-      retryAfterMs?: number | undefined;
-      bucket?: string | undefined;
-      isAnswerTooLarge?: boolean;
-      cause?: unknown;
-    },
+    facts: Pick<PlatformError, "operation"> & Partial<Omit<PlatformError, "operation" | "code" | "message">>,
   ) {
     // With PLATFORM_RATE_LIMITED, and where the platform asks for a pause.
     super(code, message, { cause: facts.cause, retryAfterMs: facts.retryAfterMs });
@@ -235,7 +226,7 @@ export class PlatformError extends SimfleetError {
     this.platformCode = facts.platformCode;
     this.mayHaveApplied = facts.mayHaveApplied ?? false;
     this.bucket = facts.bucket;
-    this.isAnswerTooLarge = facts.isAnswerTooLarge === true;
+    this.isAnswerTooLarge = facts.isAnswerTooLarge ?? false;
   }
 }
 

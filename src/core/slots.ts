@@ -14,7 +14,7 @@ export class Slots {
   /** By operation, first come, first served; the first operation in the map is served next. */
   readonly #lines = new Map<string, Waiter[]>();
   /** Signals of waiters, with their number: one listener for all calls of a segment, since one for each call takes time. */
-  readonly #watched = new Map<AbortSignal, { waiters: number; readonly onAbort: () => void }>();
+  readonly #watched = new Map<AbortSignal, number>();
 
   constructor(count: number) {
     this.#free = count;
@@ -33,7 +33,7 @@ export class Slots {
     }
     const line = this.#lines.get(operation) ?? [];
     this.#lines.set(operation, line);
-    if (signal !== undefined) this.#noteWaiter(signal);
+    if (signal !== undefined) this.#watch(signal);
     return new Promise((resolve, reject) => line.push({ resolve, reject, signal }));
   }
 
@@ -43,41 +43,34 @@ export class Slots {
       this.#lines.delete(operation);
       if (next === undefined) continue; // all its waiters have left
       if (line.length > 0) this.#lines.set(operation, line);
-      if (next.signal !== undefined) this.#noteServed(next.signal);
+      if (next.signal !== undefined) this.#unwatch(next.signal);
       return next.resolve();
     }
     this.#free += 1;
   }
 
-  #noteWaiter(signal: AbortSignal): void {
-    const watched = this.#watched.get(signal);
-    if (watched !== undefined) {
-      watched.waiters += 1;
-      return;
-    }
-    const onAbort = (): void => this.#drop(signal);
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#watched.set(signal, { waiters: 1, onAbort });
+  #watch(signal: AbortSignal): void {
+    const waiters = this.#watched.get(signal) ?? 0;
+    if (waiters === 0) signal.addEventListener("abort", this.#drop, { once: true });
+    this.#watched.set(signal, waiters + 1);
   }
 
   /** A signal keeps a listener, and is kept for it, no longer than a call waits. */
-  #noteServed(signal: AbortSignal): void {
-    const watched = this.#watched.get(signal);
-    if (watched === undefined) return;
-    watched.waiters -= 1;
-    if (watched.waiters > 0) return;
-    signal.removeEventListener("abort", watched.onAbort);
+  #unwatch(signal: AbortSignal): void {
+    const waiters = (this.#watched.get(signal) ?? 0) - 1;
+    this.#watched.set(signal, waiters);
+    if (waiters > 0) return;
+    signal.removeEventListener("abort", this.#drop);
     this.#watched.delete(signal);
   }
 
-  #drop(signal: AbortSignal): void {
+  readonly #drop = ({ target }: Event): void => {
+    const signal = target as AbortSignal;
     this.#watched.delete(signal);
     for (const [operation, line] of this.#lines) {
-      this.#lines.set(
-        operation,
-        line.filter((one) => one.signal !== signal),
-      );
-      for (const one of line) if (one.signal === signal) one.reject(signal.reason);
+      const { dropped = [], kept = [] } = Object.groupBy(line, (one) => (one.signal === signal ? "dropped" : "kept"));
+      this.#lines.set(operation, kept);
+      for (const one of dropped) one.reject(signal.reason);
     }
-  }
+  };
 }

@@ -42,13 +42,11 @@ export type RefusalKind = "link" | "folder" | "special" | "owner" | "mode" | "si
 
 export class FileRefusedError extends Error {
   readonly kind: RefusalKind;
-  readonly path: string;
 
-  constructor(kind: RefusalKind, path: string, message: string) {
+  constructor(kind: RefusalKind, message: string) {
     super(message);
     this.name = "FileRefusedError";
     this.kind = kind;
-    this.path = path;
   }
 }
 
@@ -123,21 +121,21 @@ function flagsOf({ links }: FileRules): number {
 }
 
 function check(path: string, stats: Stats, { maxBytes, access, isOneName }: FileRules): void {
-  if (stats.isDirectory()) throw new FileRefusedError("folder", path, `${path} is a folder, not a file.`);
+  if (stats.isDirectory()) throw new FileRefusedError("folder", `${path} is a folder, not a file.`);
   if (!stats.isFile()) {
-    throw new FileRefusedError("special", path, `${path} is not a regular file, but a pipe, socket or device.`);
+    throw new FileRefusedError("special", `${path} is not a regular file, but a pipe, socket or device.`);
   }
   if (isOneName === true && stats.nlink > 1) {
-    throw new FileRefusedError("link", path, `${path} has a second name (a hard link).`);
+    throw new FileRefusedError("link", `${path} has a second name (a hard link).`);
   }
   if (access === "private" && !isOurs(stats.uid)) {
     const message = `${path} belongs to another user (ID ${stats.uid}), who can change it. Run simfleet as that user (sudo -u '#${stats.uid}' simfleet …), or name a copy of your own`;
-    throw new FileRefusedError("owner", path, message);
+    throw new FileRefusedError("owner", message);
   }
   if (access === "private" && (stats.mode & 0o077) !== 0) {
     const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
     const message = `${path} can be read by others (mode ${mode}). Fix it with: chmod 600 ${path}`;
-    throw new FileRefusedError("mode", path, message);
+    throw new FileRefusedError("mode", message);
   }
   if (maxBytes !== undefined && stats.size > maxBytes) throw tooLarge(path, stats.size, maxBytes);
 }
@@ -153,15 +151,15 @@ export function ownId(): number | undefined {
 }
 
 function tooLarge(path: string, bytes: number, maxBytes: number): FileRefusedError {
-  return new FileRefusedError("size", path, `${path} is too large (${bytes} bytes; at most ${maxBytes}).`);
+  return new FileRefusedError("size", `${path} is too large (${bytes} bytes; at most ${maxBytes}).`);
 }
 
 /** With O_NOFOLLOW a link is ELOOP; a socket is ENXIO. */
 function asRefusal(thrown: unknown, path: string): unknown {
   const { code } = thrown as NodeJS.ErrnoException;
-  if (code === "ELOOP") return new FileRefusedError("link", path, `${path} is a symbolic link, which is not followed.`);
+  if (code === "ELOOP") return new FileRefusedError("link", `${path} is a symbolic link, which is not followed.`);
   if (code === "ENXIO") {
-    return new FileRefusedError("special", path, `${path} is not a regular file, but a pipe, socket or device.`);
+    return new FileRefusedError("special", `${path} is not a regular file, but a pipe, socket or device.`);
   }
   return thrown;
 }

@@ -89,7 +89,7 @@ export async function writeInto(path: string, content: Content): Promise<void> {
   const handle = await open(path, constants.O_WRONLY | constants.O_NOCTTY);
   try {
     if ((await handle.stat()).isFile()) {
-      throw new FileRefusedError("special", path, `${path} was replaced by a regular file while it was opened.`);
+      throw new FileRefusedError("special", `${path} was replaced by a regular file while it was opened.`);
     }
     await writeAll(handle, content);
   } finally {
@@ -109,12 +109,12 @@ export async function ensurePrivateFolder(path: string, whenOpen: "refuse" | "cl
   });
   const { uid, mode } = await checkFolder(path);
   if (uid !== (ownId() ?? uid)) {
-    throw new FileRefusedError("owner", path, `The folder ${path} belongs to another user (ID ${uid}).`);
+    throw new FileRefusedError("owner", `The folder ${path} belongs to another user (ID ${uid}).`);
   }
   if ((mode & 0o077) !== 0 && whenOpen === "close") await chmod(path, 0o700);
   else if ((mode & 0o077) !== 0) {
     const message = `The folder ${path} is open to others. Fix it with: chmod 700 ${path}`;
-    throw new FileRefusedError("mode", path, message);
+    throw new FileRefusedError("mode", message);
   }
 }
 
@@ -122,11 +122,11 @@ export async function ensurePrivateFolder(path: string, whenOpen: "refuse" | "cl
 export async function checkFolder(path: string): Promise<Stats> {
   const stats = await lstat(path);
   if (stats.isSymbolicLink()) {
-    throw new FileRefusedError("link", path, `${path} is a symbolic link; it must be a folder.`);
+    throw new FileRefusedError("link", `${path} is a symbolic link; it must be a folder.`);
   }
-  if (!stats.isDirectory()) throw new FileRefusedError("special", path, `${path} is not a folder.`);
+  if (!stats.isDirectory()) throw new FileRefusedError("special", `${path} is not a folder.`);
   if (!isOurs(stats.uid)) {
-    throw new FileRefusedError("owner", path, `The folder ${path} belongs to another user (ID ${stats.uid}).`);
+    throw new FileRefusedError("owner", `The folder ${path} belongs to another user (ID ${stats.uid}).`);
   }
   return stats;
 }
@@ -143,7 +143,7 @@ export async function holdFolder(path: string): Promise<FileHandle> {
   const { ino, dev } = await handle.stat();
   if (ino === checked.ino && dev === checked.dev) return handle;
   await handle.close();
-  throw new FileRefusedError("link", path, `${path} was exchanged while it was opened.`);
+  throw new FileRefusedError("link", `${path} was exchanged while it was opened.`);
 }
 
 async function writeNew(path: string, content: Content, mode: number): Promise<void> {
