@@ -75,13 +75,7 @@ export function scrubJson(json: string, scrubText: (text: string) => string): st
   return JSON.stringify(document);
 }
 
-interface Pattern {
-  /** Matches the first characters of the value: a text without them does not need the whole pattern, which is slow to make. */
-  readonly start: RegExp;
-  readonly whole: () => RegExp;
-  /** No form of the value is shorter. */
-  readonly minLength: number;
-}
+type Pattern = ReturnType<typeof patternOf>;
 
 /** The patterns of the live secrets, rebuilt when these have changed. */
 let prepared: {
@@ -146,7 +140,11 @@ function plainFormsOf(value: string): string[] {
   return [value, encodeURIComponent(value.toWellFormed()), bytes.toString("base64"), bytes.toString("hex")];
 }
 
-function patternOf(secret: string, flags: "g" | "gi"): Pattern {
+/**
+ * @returns `start` matches the first characters of the value: a text without them does not need the `whole` pattern, which
+ *   is slow to make; no form of the value is shorter than `minLength`
+ */
+function patternOf(secret: string, flags: "g" | "gi") {
   const value = secret.trim();
   const start = Array.from(value).slice(0, startCharacters).join("");
   let whole: RegExp | undefined;

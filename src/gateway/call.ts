@@ -42,14 +42,16 @@ export interface CallDeps {
 }
 
 /** How long a caller may pause, ms. */
-export interface CallTimes {
+export const usualTimes = {
   /** While its body is read ahead. */
-  readonly aheadIdleMs: number;
+  aheadIdleMs: 30 * secondMs,
   /** In the rest of its body, while a permit is held. */
-  readonly restIdleMs: number;
+  restIdleMs: 5 * secondMs,
   /** While it reads the response. */
-  readonly readerIdleMs: number;
-}
+  readerIdleMs: 30 * secondMs,
+};
+
+export type CallTimes = Readonly<typeof usualTimes>;
 
 export interface Call {
   readonly request: IncomingMessage;

@@ -18,7 +18,7 @@ import { problemOf, retryAfterSeconds } from "#http/problem.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { type Grouping, operationFinder, readTarget } from "./api-groups.ts";
-import { type CallDeps, type CallTimes, makeCall, openConnections, readBody } from "./call.ts";
+import { type CallDeps, type CallTimes, makeCall, openConnections, readBody, usualTimes } from "./call.ts";
 import { isCrossSite, pairHeaders } from "./headers.ts";
 import { openPairs, type PairOptions, readAuthRequest } from "./pairs.ts";
 import { gatewayCall } from "#core/timings.ts";
@@ -29,7 +29,6 @@ const maxHeaderBytes = 32 * 1_024;
 const maxHeaders = 100;
 /** How long calls that were sent may take when the gateway closes. */
 const drainMs = 10 * secondMs;
-const usualTimes: CallTimes = { aheadIdleMs: 30 * secondMs, restIdleMs: 5 * secondMs, readerIdleMs: 30 * secondMs };
 
 export interface GatewayOptions extends PairOptions, Pick<CallDeps, "freezeOf" | "maxWaitMs"> {
   readonly client: CallDeps["client"] & Pick<PlatformClient, "whoAmI">;

@@ -10,13 +10,6 @@ import { IntakeError, SimfleetError, messageOf } from "#core/errors.ts";
 import { yieldToEventLoop } from "#core/time.ts";
 import { FileRefusedError, type InputFile, openFile } from "#core/files/open-file.ts";
 
-/** Identifies the content of a file. */
-export interface Fingerprint {
-  readonly bytes: number;
-  /** Hexadecimal digits. */
-  readonly sha256: string;
-}
-
 const pieceBytes = 16 * 1024;
 
 /** File signatures that are not CSV, with their error messages. */
@@ -71,8 +64,8 @@ export function inputBytes(source: string | InputFile | Readable, maxBytes: numb
     /** Whole lines; one of more bytes than this is passed on in parts, unchecked, for its reader to refuse. */
     lines: (maxLineBytes: number) => wholeLines(read(), maxLineBytes, signal),
 
-    /** Count and digest of the bytes as received; complete once `lines` has ended. */
-    fingerprint(): Fingerprint {
+    /** Count and digest (hex) of the bytes as received; complete once `lines` has ended. */
+    fingerprint() {
       sha256 ??= hash.digest("hex");
       return { bytes, sha256 };
     },

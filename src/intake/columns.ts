@@ -27,20 +27,14 @@ type InputSource =
   | { readonly field: InputField; readonly at: number }
   | { readonly field: InputField; readonly value: string };
 
-/** The columns of a file's key and of the inputs. */
-export interface Columns {
-  readonly header: readonly string[];
-  readonly keyColumn: KeyColumn;
-  readonly keyAt: number;
-  /** In the order of the operation's inputs. */
-  readonly inputs: readonly InputSource[];
-}
+/** The columns of a file's key and of the inputs, in the order of the operation's. */
+export type Columns = Readonly<ReturnType<typeof matchColumns>>;
 
 /**
  * Matches the header, ignoring case, spaces, underscores and hyphens.
  * @throws IntakeError that lists the columns found and those required
  */
-export function matchColumns(header: readonly string[], request: RowRequest): Columns {
+export function matchColumns(header: readonly string[], request: RowRequest) {
   const { operation, set } = request;
   const { keyColumn } = operation;
   const given = readSet(request);

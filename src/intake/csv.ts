@@ -4,27 +4,23 @@
  * IntakeError; a row with too few or too many cells is passed on for its reader to validate.
  */
 import type { Readable } from "node:stream";
+import { finished } from "node:stream/promises";
 import { type CsvError, type Parser, parse } from "csv-parse";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import type { InputFile } from "#core/files/open-file.ts";
 import { inputBytes } from "./bytes.ts";
 
 /** Limits on a file; a file is rejected as soon as it exceeds one. */
-export interface CsvCaps {
-  readonly bytes: number;
-  /** Rows below the header, blank ones included. */
-  readonly rows: number;
-  readonly columns: number;
-  /** Size of one record in bytes, including its line breaks and quotes. */
-  readonly recordBytes: number;
-}
-
-const defaultCaps: CsvCaps = {
+const defaultCaps = {
   bytes: 2 ** 30,
+  /** Rows below the header, blank ones included. */
   rows: 2_000_000,
   columns: 200,
+  /** Size of one record in bytes, including its line breaks and quotes. */
   recordBytes: 64 * 1024,
 };
+
+export type CsvCaps = Readonly<typeof defaultCaps>;
 
 export interface CsvRow {
   /** Line on which the row starts, counted from 1. */
@@ -193,12 +189,8 @@ function write(parser: Parser, piece: Buffer): Promise<void> {
 }
 
 function end(parser: Parser): Promise<void> {
-  return new Promise((resolve, reject) => {
-    parser.once("error", reject);
-    parser.once("end", resolve);
-    parser.end();
-    parser.resume();
-  });
+  parser.end();
+  return finished(parser.resume());
 }
 
 function recordTooLong(line: number, recordBytes: number): IntakeError {

@@ -111,7 +111,7 @@ export function openExchange(parts: Controls, closing: AbortSignal) {
 /** Does what a call asks for. @throws Refusal */
 function perform(
   received: Received,
-  found: Place | undefined,
+  found: Place,
   around: Omit<Call, keyof Received | "holder" | "ids">,
 ): Result | Promise<Result> {
   if (found === undefined) throw new Refusal("pathUnknown");
@@ -174,10 +174,7 @@ interface Route {
   readonly byMethod: Map<string, Operation>;
 }
 
-/** A route, and the variable parts of a path, percent-decoded. */
-interface Place extends Route {
-  readonly ids: readonly string[];
-}
+type Place = ReturnType<typeof locate>;
 
 const shown = [...shownAccountOperations, ...shownSimOperations];
 const routes: Readonly<Record<OperationSet, readonly Route[]>> = {
@@ -185,8 +182,11 @@ const routes: Readonly<Record<OperationSet, readonly Route[]>> = {
   all: routesOf([...shown, ...namedSimOperations, ...namedAccountOperations]),
 };
 
-/** Finds the route of a path such as `/v1/sims/8942…/update_speed_class`; no path matches two. */
-export function locate(operations: OperationSet, path: string): Place | undefined {
+/**
+ * Finds the route of a path such as `/v1/sims/8942…/update_speed_class`; no path matches two.
+ * @returns `ids`: the variable parts of the path, percent-decoded
+ */
+export function locate(operations: OperationSet, path: string) {
   const given = path.slice(1).split("/");
   const isPart = (part: string, i: number): boolean => (part === "*" ? given[i] !== "" : given[i] === part);
   const route = routes[operations].find(({ parts }) => parts.length === given.length && parts.every(isPart));

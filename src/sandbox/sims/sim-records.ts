@@ -78,16 +78,6 @@ export interface SimFacts {
   readonly lastModifiedTime: number;
 }
 
-/** The members of a record as JSON without braces, split where the shapes differ, and those that `profiles` repeats. */
-interface Members {
-  readonly simId: string;
-  readonly imsi: string;
-  readonly operator: string;
-  readonly subscriber: string;
-  readonly others: string;
-  readonly status: string;
-}
-
 /** The record as JSON. */
 export function recordText(shape: RecordShape, source: SimSource): string {
   const { simId, imsi, operator, subscriber, others, status } = membersOf(shape, source);
@@ -116,7 +106,10 @@ function membersOf(shape: RecordShape, source: SimSource): Members {
   return source.edits === undefined ? members : editedMembers(shape, members, source.edits);
 }
 
-function seededMembers(shape: RecordShape, source: SimSource): Members {
+type Members = ReturnType<typeof seededMembers>;
+
+/** The members of a record as JSON without braces, split where the shapes differ, and those that `profiles` repeats. */
+function seededMembers(shape: RecordShape, source: SimSource) {
   const { seed, place, simId, imsi, operatorId, speedClass } = source;
   const bits = seededBits(seed, place);
   const createdTime = firstCreatedMs + Math.floor((bits / 2 ** 32) * createdSpanMs);

@@ -261,14 +261,7 @@ function isPlace(number: number): boolean {
 /** Calls that took effect, by operation. */
 export type Effects = Readonly<Record<string, number>>;
 
-/** A SIM's status, speed class and group from a time on. */
-export interface StatusEntry {
-  /** Epoch milliseconds. */
-  readonly time: number;
-  readonly status: string;
-  readonly speedClass: string;
-  readonly groupId?: string;
-}
+type StatusEntry = Readonly<ReturnType<typeof entryOf>>;
 
 /** Every SIM started as ready. */
 function firstStatuses(facts: SimFacts): readonly StatusEntry[] {
@@ -277,7 +270,8 @@ function firstStatuses(facts: SimFacts): readonly StatusEntry[] {
   return status === "ready" ? [first] : [first, entryOf(facts, createdTime + dayMs / 2)];
 }
 
-function entryOf({ status, speedClass, groupId }: SimFacts, time: number): StatusEntry {
+/** A SIM's status, speed class and group from a time on, in epoch milliseconds. */
+function entryOf({ status, speedClass, groupId }: SimFacts, time: number) {
   return { time, status, speedClass, ...(groupId !== undefined && { groupId }) };
 }
 
