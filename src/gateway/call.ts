@@ -131,7 +131,7 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
 interface Sending {
   readonly address: Awaited<ReturnType<PlatformClient["lend"]>>["address"];
   readonly headers: string[];
-  readonly body: RequestBody["content"];
+  readonly body: Awaited<ReturnType<typeof readAhead>>["content"];
   readonly attempt: Awaited<ReturnType<PlatformClient["attempt"]>>;
   readonly onSent: () => void;
 }
@@ -278,14 +278,11 @@ function patience({ clock, maxWaitMs, closing }: CallDeps, gone: AbortSignal): W
 
 const maxAheadBytes = 64 * 1_024;
 
-interface RequestBody {
-  /** Whether the body is in memory and can be sent again. Otherwise its rest streams once. */
-  readonly isWhole: boolean;
-  readonly content: Buffer | AsyncIterable<Buffer> | null;
-}
-
-/** @throws SimfleetError REQUEST_TIMEOUT; the connection's error if the client disconnects */
-async function readAhead(request: IncomingMessage, { clock, times }: CallDeps): Promise<RequestBody> {
+/**
+ * @returns `isWhole`: the body is in memory and can be sent again; otherwise its rest streams once
+ * @throws SimfleetError REQUEST_TIMEOUT; the connection's error if the client disconnects
+ */
+async function readAhead(request: IncomingMessage, { clock, times }: CallDeps) {
   const { headers } = request;
   if (headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0) {
     return { isWhole: true, content: null };

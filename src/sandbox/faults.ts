@@ -37,20 +37,13 @@ interface Options {
   readonly faultsOnAuth: boolean;
 }
 
-/** A fault requested for a next call. */
-interface OrderedFault {
-  readonly kind: FaultKind;
-  /** Only for a call of this operation; undefined: for any. */
-  readonly operation: string | undefined;
-}
-
 export class Faults {
   /** Number of calls affected by each kind. */
   counts: Partial<Record<FaultKind, number>> = {};
   /** Probabilities, which can be replaced. */
   rates: FaultRates;
-  /** Requested faults that have not been applied yet. */
-  readonly ordered: OrderedFault[] = [];
+  /** Requested faults that have not been applied yet, of one operation or of any. */
+  readonly ordered: { readonly kind: FaultKind; readonly operation: string | undefined }[] = [];
   readonly #options: Options;
   #random: () => number;
 

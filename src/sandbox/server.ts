@@ -16,13 +16,7 @@ import { resolveOptions, type SandboxOptions } from "./options.ts";
 import { SandboxState } from "./state.ts";
 import { openThrottle } from "./quota.ts";
 
-export interface Sandbox extends Controls {
-  /** Base address without a path, `http://127.0.0.1:8787`. */
-  readonly url: string;
-  readonly port: number;
-  /** Closes every connection, even with a response pending. */
-  close(): Promise<void>;
-}
+export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
 /**
  * Longer than a client keeps an idle connection, so that the server does not close one that the client is about to use.
@@ -30,7 +24,7 @@ export interface Sandbox extends Controls {
 const keepAliveTimeoutMs = 72_000;
 
 /** Starts a sandbox and resolves once it listens. @throws ConfigError; SimfleetError if the port is in use */
-export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+export async function startSandbox(given: Partial<SandboxOptions> = {}) {
   const options = resolveOptions(given);
   const closing = new AbortController();
   const state = new SandboxState(options);
@@ -53,9 +47,11 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
   return {
     ...controls,
+    /** Base address without a path, `http://127.0.0.1:8787`. */
     url: `http://${host}:${port}`,
     port,
-    close: async () => {
+    /** Closes every connection, even with a response pending. */
+    close: async (): Promise<void> => {
       closing.abort();
       const closed = once(server.close(), "close");
       server.closeAllConnections();

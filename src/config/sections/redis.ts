@@ -166,17 +166,8 @@ function readKey(file: string | undefined, report: Report): Secret | undefined {
   return undefined;
 }
 
-interface RedisUrl {
-  readonly topology: keyof typeof examples;
-  /** The server; or the Sentinels; or some nodes of the cluster. IPv6 addresses are without brackets. */
-  readonly addresses: readonly { readonly host: string; readonly port: number }[];
-  /** The name by which Sentinels know the primary. */
-  readonly primary: string | undefined;
-  readonly username: string | undefined;
-  readonly password: string | undefined;
-  readonly database: number;
-  readonly isTls: boolean;
-}
+type RedisUrl = Exclude<ReturnType<typeof parseRedisUrl>, { readonly fault: string }>;
+type Topology = keyof typeof examples;
 
 const usualPorts = { server: 6379, cluster: 6379, sentinel: 26_379 };
 const maxDatabase = 2 ** 31 - 1;
@@ -192,16 +183,19 @@ const encoding =
 /** Scheme, user, password, hosts, and what follows them. */
 const form = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^/?#:@]*)(?::([^/?#@]*))?@)?([^/?#@]+)((?:\/[^/?#]*)*)$/is;
 
-/** @returns the parts, or what the address must be */
-export function parseRedisUrl(written: string): RedisUrl | { readonly fault: string } {
+/**
+ * @returns the parts, or what the address must be. `addresses` are of the server, of the Sentinels, or of some nodes of the
+ *   cluster, IPv6 without brackets; `primary` is the name by which Sentinels know the primary
+ */
+export function parseRedisUrl(written: string) {
   const [whole, tls, kind = "server", user, pass, hosts = "", rest = ""] = form.exec(written) ?? [];
-  const topology = kind.toLowerCase() as RedisUrl["topology"];
+  const topology = kind.toLowerCase() as Topology;
   const addresses = (topology === "server" ? [hosts] : hosts.split(",")).map((one) => parseAddress(one, topology));
   const place = parsePlace(rest.replace(/\/+$/, ""), topology);
   const login = parseLogin([user, pass]);
   if (whole === undefined || addresses.includes(undefined) || place === undefined || login === undefined) {
     const [, meant = "server"] = /^rediss?\+(sentinel|cluster):/i.exec(written) ?? [];
-    const fault = `must be an address such as ${examples[meant.toLowerCase() as RedisUrl["topology"]]}. ${encoding}`;
+    const fault = `must be an address such as ${examples[meant.toLowerCase() as Topology]}. ${encoding}`;
     return { fault };
   }
   const known = addresses.filter((address) => address !== undefined);
@@ -209,7 +203,7 @@ export function parseRedisUrl(written: string): RedisUrl | { readonly fault: str
 }
 
 /** Parses the part after the hosts: the primary's name and the database. */
-function parsePlace(rest: string, topology: RedisUrl["topology"]) {
+function parsePlace(rest: string, topology: Topology) {
   const [, primary, database = "0"] =
     (topology === "sentinel" ? /^\/([A-Za-z0-9._-]+)(?:\/(\d{0,10}))?$/ : /^()\/?(\d{1,10})?$/).exec(rest) ?? [];
   if (primary === undefined || Number(database) > (topology === "cluster" ? 0 : maxDatabase)) return undefined;
@@ -226,7 +220,7 @@ function parseLogin(parts: readonly (string | undefined)[]) {
   }
 }
 
-function parseAddress(hostAndPort: string, topology: RedisUrl["topology"]) {
+function parseAddress(hostAndPort: string, topology: Topology) {
   // URL takes apart what has a scheme that it knows nothing about.
   const url = URL.parse(`redis://${hostAndPort}`);
   if (url === null || url.hostname === "" || /[%,\s]/.test(url.hostname)) return undefined;

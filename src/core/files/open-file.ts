@@ -30,13 +30,6 @@ export interface InputFile {
   readonly read?: (() => AsyncIterable<Uint8Array>) | undefined;
 }
 
-export interface ReadFile {
-  readonly bytes: Buffer;
-  /** Owner and mode of the file that was read. */
-  readonly uid: number;
-  readonly mode: number;
-}
-
 /** Why a file was not opened; file system errors are passed through unchanged. */
 export type RefusalKind = "link" | "folder" | "special" | "owner" | "mode" | "size";
 
@@ -69,9 +62,10 @@ export async function openFile(path: string, rules: FileRules): Promise<FileHand
 
 /**
  * Reads a whole small regular file.
+ * @returns its bytes, and owner and mode of the file that was read
  * @throws FileRefusedError, also if it grows past `maxBytes` while being read; the file system error
  */
-export function readFileOnce(path: string, rules: FileRules & { readonly maxBytes: number }): ReadFile {
+export function readFileOnce(path: string, rules: FileRules & { readonly maxBytes: number }) {
   let descriptor: number;
   try {
     descriptor = openSync(path, flagsOf(rules));
