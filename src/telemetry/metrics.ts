@@ -173,20 +173,15 @@ export class Metrics {
   }
 }
 
-export function quotaReadings(
-  buckets: readonly {
-    readonly bucket: string;
-    readonly calls: number;
-    readonly throttled: number;
-    readonly inFlight: number;
-    readonly limit: number | undefined;
-    readonly left: number | undefined;
-  }[],
-): Reading[] {
-  return buckets.flatMap(({ bucket, calls, throttled, limit, left, inFlight }) => {
-    const values = { calls, throttled, inFlight, limit, left };
-    return Object.entries(values).flatMap(([metric, value]) =>
-      value === undefined ? [] : [{ metric: metric as MetricId, labels: { quota: bucket }, value }],
-    );
-  });
+const quotaMetrics = ["calls", "throttled", "inFlight", "limit", "left"] as const satisfies readonly MetricId[];
+
+type QuotaValues = Readonly<Record<(typeof quotaMetrics)[number], number | undefined>>;
+
+export function quotaReadings(buckets: readonly (QuotaValues & { readonly bucket: string })[]): Reading[] {
+  return buckets.flatMap(({ bucket: quota, ...values }) =>
+    quotaMetrics.flatMap((metric) => {
+      const value = values[metric];
+      return value === undefined ? [] : [{ metric, labels: { quota }, value }];
+    }),
+  );
 }
