@@ -25,7 +25,7 @@ export interface GatewayOperation {
 
 interface Rule extends GatewayOperation {
   /** HTTP method. Absent: every method. */
-  readonly method?: string;
+  readonly method?: string | undefined;
   /** `*` is any segment, and `**` at the end any number of them. */
   readonly segments: readonly string[];
 }
@@ -77,17 +77,15 @@ function renewal(path: string): Rule {
 
 function ofDescription(id: string, described: DeploymentOperation): Rule[] {
   const { method, path, group, quota, userPath, userGroup = group } = described;
-  const rules = [ofQuota(quotaOf({ group, quota }, id), path, method)];
-  if (userPath !== undefined) {
-    rules.push(ofQuota(quotaOf({ group: userGroup, quota }, `${id}OfUser`), userPath, method));
-  }
-  return id === "renewToken" ? [renewal(path)] : rules;
+  if (id === "renewToken") return [renewal(path)];
+  const own = ofQuota(quotaOf({ group, quota }, id), path, method);
+  if (userPath === undefined) return [own];
+  return [own, ofQuota(quotaOf({ group: userGroup, quota }, `${id}OfUser`), userPath, method)];
 }
 
 function ofQuota(quota: Quota, path: string, method?: string): Rule {
   const id = `gateway.${"group" in quota ? quota.group : quota.perIp}`;
-  const rule = { id, quota, segments: segmentsOf(path) };
-  return method === undefined ? rule : { ...rule, method };
+  return { id, quota, segments: segmentsOf(path), method };
 }
 
 function segmentsOf(path: string): string[] {

@@ -65,12 +65,12 @@ export function inputBytes(source: string | InputFile | Readable, maxBytes: numb
     lines: (maxLineBytes: number) => wholeLines(read(), maxLineBytes, signal),
 
     /** Count and digest (hex) of the bytes as received; complete once `lines` has ended. */
-    fingerprint() {
+    fingerprint: () => {
       sha256 ??= hash.digest("hex");
       return { bytes, sha256 };
     },
 
-    close(): void {
+    close: (): void => {
       isClosed = true;
       stream?.destroy();
     },

@@ -64,9 +64,9 @@ export async function openCsv(
       /** The rows below the header, readable once, in batches of a few hundred; completely blank rows are omitted. */
       batches: rowsOf(first.value, records, bytes),
       /** Count and digest of the input's bytes; valid once `batches` has ended. */
-      fingerprint: () => bytes.fingerprint(),
+      fingerprint: bytes.fingerprint,
       /** Releases the file; not needed if `batches` was read to its end, left early or threw. */
-      close: () => bytes.close(),
+      close: bytes.close,
     };
   } catch (thrown) {
     bytes.close();

@@ -46,23 +46,19 @@ export async function openRows(
     throw thrown;
   }
   async function* batches(): AsyncGenerator<readonly ResolvedRow[]> {
-    try {
-      for await (const batch of csv.batches) {
-        yield batch.map((csvRow): ResolvedRow => {
-          const row = readRow(columns, duplicates.count, csvRow);
-          if (row.problem !== undefined) {
-            duplicates.addInvalid(row.line);
-            return { row };
-          }
-          const first = duplicates.add(row.line, subjectOf(operation, row.key, row.inputs), row.inputs);
-          return first === row.index ? { row } : { row, duplicateOf: first };
-        });
-      }
-      duplicates.seal();
-      if (duplicates.count === 0) throw new IntakeError("The file has a header but no rows.");
-    } finally {
-      csv.close();
+    for await (const batch of csv.batches) {
+      yield batch.map((csvRow): ResolvedRow => {
+        const row = readRow(columns, duplicates.count, csvRow);
+        if (row.problem !== undefined) {
+          duplicates.addInvalid(row.line);
+          return { row };
+        }
+        const first = duplicates.add(row.line, subjectOf(operation, row.key, row.inputs), row.inputs);
+        return first === row.index ? { row } : { row, duplicateOf: first };
+      });
     }
+    duplicates.seal();
+    if (duplicates.count === 0) throw new IntakeError("The file has a header but no rows.");
   }
   return {
     header: csv.header,
@@ -80,7 +76,7 @@ export async function openRows(
     /** SHA-256 of the file, hex; valid once `batches` has ended. */
     sha256: () => csv.fingerprint().sha256,
     /** Closes the file, read or not. May be repeated. */
-    close: () => csv.close(),
+    close: csv.close,
   };
 }
 
