@@ -2,7 +2,12 @@
  * Which live process uses which AuthKey, so that no AuthKey is revoked while it is in use. The registry of workers has an
  * entry for each process and AuthKey; after a kill it stays valid for a few seconds.
  */
-import type { WorkerRegistry } from "./queue/worker-registry.ts";
+import type { Redis } from "ioredis";
+import type { Keys } from "#redis/keys.ts";
+import { WorkerRegistry } from "./queue/worker-registry.ts";
+
+/** Longer than that of workers: a process that stands still for some seconds continues with the AuthKey that it had. */
+const livesMs = 10_000;
 
 export interface AuthKeyUser {
   readonly worker: string;
@@ -14,7 +19,8 @@ export const usersOf = (profile: string): string => `users-of-authkeys-${profile
 
 export type AuthKeyUsers = ReturnType<typeof authKeyUsers>;
 
-export function authKeyUsers(registry: Pick<WorkerRegistry, "announce" | "workers">) {
+export function authKeyUsers({ redis, keys }: { readonly redis: Redis; readonly keys: Keys }) {
+  const registry = new WorkerRegistry({ redis, keys, livesMs });
   /** By profile and process. */
   const said = new Map<
     string,

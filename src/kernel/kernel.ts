@@ -98,7 +98,7 @@ function build(
   const feed = new Feed(stores);
   const tail = new FeedTail({ feed, connect: () => connect("tail"), clock });
   lifecycle.onStop("followers of the feed", () => tail.close());
-  const users = authKeyUsers(workerRegistry);
+  const users = authKeyUsers(stores);
   const accounts = openAccounts({ redis, keys, config, clock, limiter, feed, users, lifecycle, logger, userAgent });
   const account = (profile: string): Account => accounts.of(profile).account;
   const wordingOf = (profile: string): Wording => config.profiles[profile]?.profile.wording ?? "sims";

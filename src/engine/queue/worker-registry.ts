@@ -8,7 +8,7 @@ import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 
 const script = Script.load(new URL("./live-workers.lua", import.meta.url));
-const livesMs = 5_000;
+const usualLifeMs = 5_000;
 const renewMs = 1_500;
 
 interface Entry {
@@ -20,13 +20,16 @@ interface Entry {
 export class WorkerRegistry {
   readonly #redis: Redis;
   readonly #keys: Keys;
+  readonly #livesMs: number;
   /** Keys that this process renews, all at once. */
   readonly #announced = new Set<Entry>();
   #stopRenewing: (() => void) | undefined;
 
-  constructor(options: { redis: Redis; keys: Keys }) {
+  /** @param options `livesMs`: how long an entry is valid after its last renewal; 5,000 by default */
+  constructor(options: { redis: Redis; keys: Keys; livesMs?: number }) {
     this.#redis = options.redis;
     this.#keys = options.keys;
+    this.#livesMs = options.livesMs ?? usualLifeMs;
   }
 
   /** Registers this process as a worker of the queue until the returned function is called. */
@@ -52,6 +55,9 @@ export class WorkerRegistry {
 
   async #run(entries: readonly Entry[]): Promise<string[]> {
     const keys = entries.map(({ queue }) => this.#keys.liveWorkers(queue));
-    return (await script.run(this.#redis, keys, [livesMs, ...entries.map(({ workerId }) => workerId)])) as string[];
+    return (await script.run(this.#redis, keys, [
+      this.#livesMs,
+      ...entries.map(({ workerId }) => workerId),
+    ])) as string[];
   }
 }

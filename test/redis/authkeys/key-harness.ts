@@ -24,7 +24,6 @@ import type { SandboxOptions } from "#sandbox/options.ts";
 import { type AuthKeyRotation, type AuthKeyRotations, authKeyRotations } from "#jobs/authkeys/record.ts";
 import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import { type AuthKeyUsers, authKeyUsers } from "#engine/authkey-users.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Seal } from "#engine/seal.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { clientFor } from "../../unit/api/support.ts";
@@ -66,7 +65,7 @@ export class KeyHarness {
     const all = { redis, keys, bounds: keptBounds };
     this.#storeDeps = all;
     this.rotations = authKeyRotations(all);
-    this.users = authKeyUsers(new WorkerRegistry(all));
+    this.users = authKeyUsers(all);
     this.#feed = new Feed({ ...all, clock: systemClock });
     const { authKeyId, authKey, userAuthKeyId, userAuthKey } = sandbox.options;
     const first = who === "root" ? { authKeyId, authKey } : { authKeyId: userAuthKeyId, authKey: userAuthKey };
