@@ -128,7 +128,7 @@ export function pageOf(id: string, entries: readonly [string, string[]][]): Feed
   return { events, lastId: entries.at(-1)?.[0] ?? id };
 }
 
-function isMeant(query: EventQuery, event: Event): boolean {
+export function isMeant(query: EventQuery, event: Event): boolean {
   if (query.types !== undefined && !query.types.includes(event.type)) return false;
   const profiles = query.profile === undefined || event.profile === "" ? [event.profile] : [query.profile].flat();
   if (!profiles.includes(event.profile)) return false;

@@ -8,15 +8,13 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, every, inTime, secondMs } from "#core/time.ts";
 import { documentOfEvent } from "#events/contract.ts";
-import type { Event, EventType } from "#events/event.ts";
+import type { Event } from "#events/event.ts";
+import { type EventQuery, isMeant } from "#events/feed.ts";
 import type { FeedTail } from "#events/tail.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Access } from "./auth/access.ts";
 
-export interface StreamQuery {
-  readonly types: readonly EventType[] | undefined;
-  /** Events that concern every account are included. */
-  readonly profile: string | undefined;
+export interface StreamQuery extends Pick<EventQuery, "types" | "profile"> {
   /** ID of the last event that is known; undefined: only new ones. */
   readonly fromId: string | undefined;
 }
@@ -44,114 +42,102 @@ interface StreamDeps {
   readonly access?: Pick<Access, "principalOf">;
 }
 
-export class EventStreams {
-  readonly #deps: StreamDeps;
-  readonly #open = new Set<Stream>();
-  #stopBeating: (() => void) | undefined;
+export type EventStreams = ReturnType<typeof eventStreams>;
 
-  constructor(deps: StreamDeps) {
-    this.#deps = deps;
-  }
+export function eventStreams({ tail, clock, logger, access }: StreamDeps) {
+  const open = new Set<Stream>();
+  let stopBeating: (() => void) | undefined;
 
-  /** How many are open. */
-  get count(): number {
-    return this.#open.size;
-  }
+  /** Ends the streams whose credential is no longer valid: its key or its role was revoked. */
+  const recheck = async (): Promise<void> => {
+    for (const [authorization, streams] of Map.groupBy(open, (stream) => stream.authorization)) {
+      if (!(await isValid(authorization, access))) for (const { stop } of streams) stop.abort();
+    }
+  };
+  const beat = (): void => {
+    for (const { raw } of open) if (!raw.writableNeedDrain) raw.write(comment);
+    recheck().catch(() => undefined); // the next one comes
+  };
 
   /**
    * Answers with a stream, until the client leaves or is cut off.
    * @throws SimfleetError OVERLOADED when there are too many
    */
-  async serve(request: FastifyRequest, reply: FastifyReply, query: StreamQuery): Promise<void> {
-    if (this.#open.size >= maxStreams) {
+  const serve = async (request: FastifyRequest, reply: FastifyReply, query: StreamQuery): Promise<void> => {
+    if (open.size >= maxStreams) {
       throw new SimfleetError(
         "OVERLOADED",
         `This worker has ${maxStreams} event streams open: use another worker, or retry later`,
       );
     }
-    const stream = this.#begin(request, reply);
+    const stream = begin(request, reply);
     const { raw, stop } = stream;
+    open.add(stream);
+    stopBeating ??= every(heartbeatMs, beat);
+    const expiresAtMs = request.principal?.expiresAtMs;
+    if (expiresAtMs !== undefined) abortAt(expiresAtMs, stop, clock).catch(() => undefined);
     let isLate = false;
     try {
-      for await (const events of this.#deps.tail.follow(query.fromId, stop.signal)) {
+      for await (const events of tail.follow(query.fromId, stop.signal)) {
         const frames = events.filter((event) => isMeant(query, event)).map(frameOf);
         if (frames.length === 0 || raw.write(frames.join("")) || stop.signal.aborted) continue;
-        isLate = !(await this.#isTaken(stream));
+        isLate = !(await isTaken(stream, clock));
         if (isLate) throw new Error("the client takes nothing");
       }
     } catch (thrown) {
-      if (!stop.signal.aborted)
-        this.#deps.logger.warn({ error: thrown, requestId: request.id }, "an event stream broke off");
+      if (!stop.signal.aborted) logger.warn({ error: thrown, requestId: request.id }, "an event stream broke off");
     } finally {
       stop.abort();
-      this.#open.delete(stream);
-      if (this.#open.size === 0) this.#stopBeating?.();
-      if (this.#open.size === 0) this.#stopBeating = undefined;
+      open.delete(stream);
+      if (open.size === 0) {
+        stopBeating?.();
+        stopBeating = undefined;
+      }
       // A client that reads sees a clean end, and one that does not is not waited for.
       if (isLate || raw.writableNeedDrain) raw.destroy();
       else raw.end();
     }
-  }
+  };
 
-  /** Ends the streams whose credential is no longer valid: its key or its role was revoked. */
-  async recheck(): Promise<void> {
-    const { access } = this.#deps;
-    if (access === undefined) return;
-    for (const [authorization, streams] of Map.groupBy(this.#open, (stream) => stream.authorization)) {
-      const holds = await access.principalOf(authorization).then(
-        () => true,
-        // Unknown at the moment: check again later.
-        (thrown: unknown) =>
-          thrown instanceof SimfleetError && ["OVERLOADED", "STORE_UNAVAILABLE"].includes(thrown.code),
-      );
-      if (!holds) for (const { stop } of streams) stop.abort();
-    }
-  }
+  return { serve, recheck, count: () => open.size };
+}
 
-  #begin({ headers: asked, principal }: FastifyRequest, reply: FastifyReply): Stream {
-    reply.hijack();
-    const { raw } = reply;
-    const stream: Stream = { raw, authorization: asked.authorization, stop: new AbortController() };
-    raw.on("close", () => stream.stop.abort());
-    raw.on("error", () => stream.stop.abort());
-    const headers = {
-      ...reply.getHeaders(),
-      "content-type": "text/event-stream; charset=utf-8",
-      "x-accel-buffering": "no",
-    };
-    raw.writeHead(200, headers as Record<string, string>);
-    raw.write(comment);
-    this.#open.add(stream);
-    this.#stopBeating ??= every(heartbeatMs, () => {
-      for (const open of this.#open) if (!open.raw.writableNeedDrain) open.raw.write(comment);
-      this.recheck().catch(() => undefined); // the next one comes
-    });
-    if (principal?.expiresAtMs !== undefined) this.#expireAt(principal.expiresAtMs, stream).catch(() => undefined);
-    return stream;
-  }
+function begin({ headers }: FastifyRequest, reply: FastifyReply): Stream {
+  reply.hijack();
+  const { raw } = reply;
+  const stop = new AbortController();
+  raw.on("close", () => stop.abort());
+  raw.on("error", () => stop.abort());
+  const ofStream = { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
+  raw.writeHead(200, { ...reply.getHeaders(), ...ofStream } as Record<string, string>);
+  raw.write(comment);
+  return { raw, authorization: headers.authorization, stop };
+}
 
-  /** Rejects when the stream has ended by then. */
-  async #expireAt(atMs: number, { stop }: Stream): Promise<void> {
-    for (let leftMs = atMs - this.#deps.clock.wallMs(); leftMs > 0; leftMs = atMs - this.#deps.clock.wallMs()) {
-      await this.#deps.clock.sleep(Math.min(leftMs, maxSleepMs), stop.signal);
-    }
-    stop.abort();
+/** A credential that cannot be checked at the moment is checked again later. */
+async function isValid(authorization: string | undefined, access: StreamDeps["access"]): Promise<boolean> {
+  try {
+    await access?.principalOf(authorization);
+    return true;
+  } catch (thrown) {
+    return thrown instanceof SimfleetError && ["OVERLOADED", "STORE_UNAVAILABLE"].includes(thrown.code);
   }
+}
 
-  /** Whether the client has taken what it was sent, or has left, before it is too late. */
-  async #isTaken({ raw, stop }: Stream): Promise<boolean> {
-    const drained = once(raw, "drain", { signal: stop.signal }).catch(() => undefined);
-    return (await inTime(this.#deps.clock, patienceMs, drained)) !== undefined;
+/** Rejects when the stream has ended by then. */
+async function abortAt(atMs: number, stop: AbortController, clock: Clock): Promise<void> {
+  for (let leftMs = atMs - clock.wallMs(); leftMs > 0; leftMs = atMs - clock.wallMs()) {
+    await clock.sleep(Math.min(leftMs, maxSleepMs), stop.signal);
   }
+  stop.abort();
+}
+
+/** Whether the client has taken what it was sent, or has left, before it is too late. */
+async function isTaken({ raw, stop }: Stream, clock: Clock): Promise<boolean> {
+  const drained = once(raw, "drain", { signal: stop.signal }).catch(() => undefined);
+  return (await inTime(clock, patienceMs, drained)) !== undefined;
 }
 
 function frameOf(event: Event): string {
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(documentOfEvent(event))}\n\n`;
-}
-
-function isMeant({ types, profile }: StreamQuery, event: Event): boolean {
-  return (
-    (types === undefined || types.includes(event.type)) &&
-    (profile === undefined || event.profile === "" || event.profile === profile)
-  );
 }

@@ -20,7 +20,7 @@ import { tokens } from "#jobs/tokens/feature.ts";
 import type { Tokens } from "#jobs/tokens/tokens.ts";
 import { createFile } from "#core/files/write-file.ts";
 import { Access, AuthFailures } from "#http/auth/access.ts";
-import { EventStreams } from "#http/event-streams.ts";
+import { type EventStreams, eventStreams } from "#http/event-streams.ts";
 import type { Health } from "#http/monitoring/health.ts";
 import { JwtReader } from "#http/auth/jwt.ts";
 import { isLoopback } from "#core/loopback.ts";
@@ -43,7 +43,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
   const { host, port, hosts } = config.http;
   const clock = systemClock;
   const access = await openAccess(config, logger, app.service(tokens));
-  const streams = new EventStreams({ tail, clock, logger, access });
+  const streams = eventStreams({ tail, clock, logger, access });
   const authFailures = new AuthFailures({ clock, maxPerMinute: config.http.authFailuresPerMinute });
   const endpoints = await app.routes({ process: "worker" });
   const control = {
@@ -88,7 +88,7 @@ function readingsOf(app: Served, streams: EventStreams, health: Health): () => P
     return [
       ...ofFeatures,
       ...jobs,
-      { metric: "streams", value: streams.count, labels: {} },
+      { metric: "streams", value: streams.count(), labels: {} },
       { metric: "configRejected", value: configRejected, labels: {} },
     ];
   };

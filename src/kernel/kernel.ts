@@ -16,7 +16,7 @@ import { poisonGuard } from "#engine/poison-guard.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import type { Working } from "#engine/queue/job-result.ts";
 import { Feed } from "#events/feed.ts";
-import { FeedTail } from "#events/tail.ts";
+import { feedTail } from "#events/tail.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { RedisConnections, type RedisTarget } from "#redis/connection.ts";
@@ -96,7 +96,7 @@ function build(
   const { periodMs, reserve } = config.limits;
   const limiter = new Limiter({ ...stores, periodMs, reserve });
   const feed = new Feed(stores);
-  const tail = new FeedTail({ feed, connect: () => connect("tail"), clock });
+  const tail = feedTail({ feed, connect: () => connect("tail"), clock });
   lifecycle.onStop("followers of the feed", () => tail.close());
   const users = authKeyUsers(stores);
   const accounts = openAccounts({ redis, keys, config, clock, limiter, feed, users, lifecycle, logger, userAgent });

@@ -5,7 +5,7 @@ import { systemClock } from "#core/time.ts";
 import { consumeFeed } from "#events/consumer.ts";
 import type { Event } from "#events/event.ts";
 import { beforeAll as beforeAllEvents, Feed } from "#events/feed.ts";
-import { FeedTail } from "#events/tail.ts";
+import { feedTail } from "#events/tail.ts";
 import { Keys } from "#redis/keys.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
@@ -56,7 +56,7 @@ describe("followers of the feed", () => {
   it("a follower of the feed receives each event once and in order, from a past position to new events", async () => {
     const { feed, emit } = openFeed();
     await emit(...upTo(30));
-    const tail = new FeedTail({ feed, connect, clock: systemClock });
+    const tail = feedTail({ feed, connect, clock: systemClock });
     const stop = new AbortController();
     const seen: number[][] = [[], [], []];
     const followers = seen.map(async (numbers) => {
@@ -83,7 +83,7 @@ describe("followers of the feed", () => {
 
   it("a slow follower of the feed loses nothing and does not delay others", async () => {
     const { feed, emit } = openFeed();
-    const tail = new FeedTail({ feed, connect, clock: systemClock });
+    const tail = feedTail({ feed, connect, clock: systemClock });
     const stop = new AbortController();
     const quick: number[] = [];
     const slow: number[] = [];

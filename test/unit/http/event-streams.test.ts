@@ -7,7 +7,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { yieldToEventLoop } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import type { Access } from "#http/auth/access.ts";
-import { EventStreams } from "#http/event-streams.ts";
+import { type EventStreams, eventStreams } from "#http/event-streams.ts";
 import type { Principal } from "#http/auth/principal.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { until } from "../../support/until.ts";
@@ -48,7 +48,7 @@ async function open(follow: typeof twoEvents = twoEvents): Promise<Harness> {
   const clock = new ManualClock();
   const log: string[] = [];
   const logger = createLogger({ level: "warn", destination: { write: (text: string) => log.push(text) } });
-  const streams = new EventStreams({ tail: { follow }, clock, logger });
+  const streams = eventStreams({ tail: { follow }, clock, logger });
   server = fastify({ forceCloseConnections: true });
   server.get("/", (request, reply) => {
     void streams.serve(request, reply, { types: undefined, profile: undefined, fromId: undefined });
@@ -66,9 +66,9 @@ async function open(follow: typeof twoEvents = twoEvents): Promise<Harness> {
 test("an event stream is closed and logged when its client reads nothing for 30 s", async () => {
   const { clock, streams, client, log } = await open();
   clock.pass(29_999);
-  expect(streams.count).toBe(1);
+  expect(streams.count()).toBe(1);
   clock.pass(1);
-  await until("the stream is gone", () => streams.count === 0);
+  await until("the stream is gone", () => streams.count() === 0);
   client.resume();
   await once(client, "close");
   expect(log.join("")).toContain("the client takes nothing");
@@ -82,9 +82,9 @@ test("an event stream continues when its client reads the backlog within 30 s", 
   client.resume();
   await until("the second event has come", () => end.includes("the last"));
   clock.pass(60_000);
-  expect([streams.count, log]).toEqual([1, []]);
+  expect([streams.count(), log]).toEqual([1, []]);
   client.destroy();
-  await until("the stream is gone", () => streams.count === 0);
+  await until("the stream is gone", () => streams.count() === 0);
 });
 
 test("an event stream requests further events only after its client has read the previous ones and loses none", async () => {
@@ -117,7 +117,7 @@ test("an event stream requests further events only after its client has read the
   await until("all have come", () => seen.at(-1) === last);
   expect(seen).toEqual(Array.from({ length: last }, (_, i) => i + 1));
   client.destroy();
-  await until("the stream is gone", () => streams.count === 0);
+  await until("the stream is gone", () => streams.count() === 0);
 });
 
 /** A stream without events, whose caller is known until an instant. */
@@ -132,7 +132,7 @@ async function openFor(caller: {
   };
   const { expiresAtMs, access } = caller;
   const logger = createLogger({ level: "silent" });
-  const streams = new EventStreams({ tail: { follow }, clock, logger, ...(access && { access }) });
+  const streams = eventStreams({ tail: { follow }, clock, logger, ...(access && { access }) });
   server = fastify({ forceCloseConnections: true });
   server.decorateRequest("principal", undefined);
   server.get("/", (request, reply) => {
@@ -151,10 +151,10 @@ test("an event stream ends exactly when its credential expires", async () => {
   clock.pass(60_000);
   await until("the rest is waited for", () => clock.sleepers === 1);
   clock.pass(29_999);
-  expect(streams.count).toBe(1);
+  expect(streams.count()).toBe(1);
   clock.pass(1);
   await ended;
-  expect(streams.count).toBe(0);
+  expect(streams.count()).toBe(0);
 });
 
 test("an event stream ends when its credential is no longer valid and stays open while validity is unknown", async () => {
@@ -165,9 +165,9 @@ test("an event stream ends when its credential is no longer valid and stays open
   await streams.recheck();
   refusal = new SimfleetError("OVERLOADED", "The keys cannot be fetched just now");
   await streams.recheck();
-  expect(streams.count).toBe(1);
+  expect(streams.count()).toBe(1);
   refusal = new SimfleetError("UNAUTHENTICATED", "The key was taken back");
   await streams.recheck();
   await ended;
-  expect(streams.count).toBe(0);
+  expect(streams.count()).toBe(0);
 });
