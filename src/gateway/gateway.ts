@@ -12,7 +12,7 @@ import { authOperation } from "#api/operations/auth.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { inTime, secondMs } from "#core/time.ts";
 import { version } from "#core/version.ts";
-import { Access, hostCheck, AuthFailures } from "#http/auth/access.ts";
+import { AuthFailures, hostCheck, openAccess } from "#http/auth/access.ts";
 import { ConnectionLimits, connectionCheckMs, headersMs } from "#http/connection-limits.ts";
 import { problemOf, retryAfterSeconds } from "#http/problem.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
@@ -153,7 +153,7 @@ function answering(deps: GatewayOptions & CallDeps, door: ReturnType<typeof admi
 function admission(options: GatewayOptions, limits: ConnectionLimits, port: () => number) {
   const { host, token, brand, clock, authFailuresPerMinute } = options;
   const isOurHost = hostCheck({ host, port, hosts: [] });
-  const access = new Access({ tokens: [], adminToken: token?.reveal(), jwt: undefined, clock });
+  const access = openAccess({ tokens: [], adminToken: token?.reveal(), jwt: undefined, clock });
   const failures = new AuthFailures({ clock, maxPerMinute: authFailuresPerMinute });
   const pairs = openPairs(options);
   return {

@@ -10,30 +10,39 @@ import { type Clock, minuteMs } from "#core/time.ts";
 import type { AuditIntent } from "#jobs/audit/service.ts";
 import type { ControlDeps } from "./deps.ts";
 import { actorOf } from "./auth/principal.ts";
-import { problemOf } from "./problem.ts";
 
 const idForm = /^[\w-]{1,64}$/;
 /** Rejections of unknown callers that are recorded per minute. */
 const maxUnknown = 60;
 
-/** Must be called before the routes are registered, since it wraps their handlers. */
-export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
-  const { audit, clock, logger } = deps;
+/** Must be called before the routes are registered, since it adds to their hooks. */
+export function addAudit(server: FastifyInstance, { audit, clock, logger }: ControlDeps): void {
   const mayNoteUnknown = limitUnknown(clock);
   server.decorateRequest("audit", undefined);
+  const begin = async (request: FastifyRequest): Promise<void> => {
+    if (!isReading(request)) request.audit = { id: await begun(audit, request) };
+  };
   server.addHook("onRoute", (route) => {
-    if (isAudited(route)) route.handler = audited(route.handler, deps);
+    // The last one before the handler: the route's own may say who calls.
+    if (isAudited(route)) route.preHandler = [...[route.preHandler ?? []].flat(), begin];
   });
   server.addHook("onSend", async (request, reply) => {
     const { config, url } = request.routeOptions;
-    if (isReading(request) || url === undefined || !isAudited({ config, url })) return;
-    // For a handler that sends its response itself: a client that has the response finds the result.
-    if (request.audit !== undefined) return finish(deps, request, reply);
+    if (isReading(request) || url === undefined || !isAudited({ config, url })) return undefined;
+    const { statusCode: status } = reply;
+    // A client that has the response finds the result. The change is already made: a failure here does not fail the request.
+    if (request.audit !== undefined) {
+      const { id, about } = request.audit;
+      return audit.finish(id, { status, target: madeBy(reply), about }).catch((thrown: unknown) => {
+        logger.error({ requestId: request.id }, `the result of a change could not be recorded: ${messageOf(thrown)}`);
+      });
+    }
     // Without an entry, the request was rejected before its handler: by the guard, a limit or a schema.
-    if (request.principal === undefined && !mayNoteUnknown()) return;
-    audit.note(intentOf(request), { status: reply.statusCode }).catch((thrown: unknown) => {
+    if (request.principal === undefined && !mayNoteUnknown()) return undefined;
+    audit.note(intentOf(request), { status }).catch((thrown: unknown) => {
       logger.error({ requestId: request.id }, `a refusal could not be written down: ${messageOf(thrown)}`);
     });
+    return undefined;
   });
 }
 
@@ -44,36 +53,6 @@ function isAudited({ config, url }: Pick<RouteOptions, "config" | "url">): boole
 
 function isReading({ method }: FastifyRequest): boolean {
   return method === "GET" || method === "HEAD";
-}
-
-function audited(handler: RouteOptions["handler"], deps: ControlDeps): RouteOptions["handler"] {
-  return async function auditedHandler(this: FastifyInstance, request, reply) {
-    if (isReading(request)) return handler.call(this, request, reply);
-    request.audit = { id: await begun(deps.audit, request), isFinished: false };
-    try {
-      const answer: unknown = await handler.call(this, request, reply);
-      await finish(deps, request, reply);
-      return answer;
-    } catch (thrown) {
-      await finish(deps, request, reply, problemOf(thrown, request.id).status);
-      throw thrown;
-    }
-  };
-}
-
-/** Records the result once. The change is already made, so a failure to write the result does not fail the request. */
-async function finish(
-  { audit: log, logger }: ControlDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  status = reply.statusCode,
-): Promise<void> {
-  const { audit } = request;
-  if (audit === undefined || audit.isFinished) return;
-  audit.isFinished = true;
-  await log.finish(audit.id, { status, target: madeBy(reply), about: audit.about }).catch((thrown: unknown) => {
-    logger.error({ requestId: request.id }, `the result of a change could not be recorded: ${messageOf(thrown)}`);
-  });
 }
 
 /** @throws SimfleetError AUDIT_UNAVAILABLE */

@@ -65,6 +65,6 @@ declare module "fastify" {
     /** The authenticated caller; absent on open routes. */
     principal: Principal | undefined;
     /** The audit entry; absent on requests that change nothing or were rejected before their handler. */
-    audit: { readonly id: string; isFinished: boolean; about?: string | undefined } | undefined;
+    audit: { readonly id: string; about?: string | undefined } | undefined;
   }
 }

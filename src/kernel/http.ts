@@ -19,10 +19,10 @@ import { schedules } from "#jobs/schedules/feature.ts";
 import { tokens } from "#jobs/tokens/feature.ts";
 import type { Tokens } from "#jobs/tokens/tokens.ts";
 import { createFile } from "#core/files/write-file.ts";
-import { Access, AuthFailures } from "#http/auth/access.ts";
+import { type Access, AuthFailures, openAccess } from "#http/auth/access.ts";
 import { type EventStreams, eventStreams } from "#http/event-streams.ts";
 import type { Health } from "#http/monitoring/health.ts";
-import { JwtReader } from "#http/auth/jwt.ts";
+import { jwtReader } from "#http/auth/jwt.ts";
 import { isLoopback } from "#core/loopback.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import { type HttpServer, startHttp } from "#http/server.ts";
@@ -42,7 +42,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
   const { config, logger, tail, profileOf } = kernel;
   const { host, port, hosts } = config.http;
   const clock = systemClock;
-  const access = await openAccess(config, logger, app.service(tokens));
+  const access = await accessTo(config, logger, app.service(tokens));
   const streams = eventStreams({ tail, clock, logger, access });
   const authFailures = new AuthFailures({ clock, maxPerMinute: config.http.authFailuresPerMinute });
   const endpoints = await app.routes({ process: "worker" });
@@ -94,9 +94,9 @@ function readingsOf(app: Served, streams: EventStreams, health: Health): () => P
   };
 }
 
-async function openAccess({ http, dataDir, proxy }: Config, logger: Logger, stored: Tokens): Promise<Access> {
+async function accessTo({ http, dataDir, proxy }: Config, logger: Logger, stored: Tokens): Promise<Access> {
   const clock = systemClock;
-  const jwt = http.jwt === undefined ? undefined : new JwtReader(http.jwt, clock, proxy);
+  const jwt = http.jwt === undefined ? undefined : jwtReader(http.jwt, clock, proxy);
   let { adminToken } = http;
   if (adminToken === undefined && http.tokens.length === 0 && jwt === undefined) {
     if (!isLoopback(http.host)) throw new ConfigError([openToAll(http.host)]);
@@ -107,7 +107,7 @@ async function openAccess({ http, dataDir, proxy }: Config, logger: Logger, stor
       "no credentials are configured for the control API: it takes the token of this file",
     );
   }
-  return new Access({ tokens: http.tokens, stored, adminToken: adminToken?.reveal(), jwt, clock });
+  return openAccess({ tokens: http.tokens, stored, adminToken: adminToken?.reveal(), jwt, clock });
 }
 
 function openToAll(host: string): { where: string; message: string } {

@@ -16,68 +16,56 @@ import type { ConnectionLimits } from "../connection-limits.ts";
 import { sendProblem } from "../problem.ts";
 import { isLoopback } from "#core/loopback.ts";
 
-interface KnownToken extends Omit<Principal, "expiresAtMs"> {
-  readonly sha256: Buffer;
-  readonly expiresAtMs?: number | undefined;
-}
-
 interface AccessDeps {
   readonly tokens: readonly TokenOptions[];
   /** In clear: it comes from a secret of the configuration or of the data directory. */
   readonly adminToken: string | undefined;
   readonly stored?: Pick<Tokens, "bearerOf" | "noteUse">;
-  readonly jwt: JwtReader | undefined;
+  readonly jwt: Pick<JwtReader, "principalOf"> | undefined;
   readonly clock: Clock;
 }
 
-export class Access {
-  readonly #tokens: readonly KnownToken[];
-  readonly #deps: AccessDeps;
+export type Access = ReturnType<typeof openAccess>;
 
-  constructor(deps: AccessDeps) {
-    this.#deps = deps;
-    const tokens = deps.tokens.map((token): KnownToken => {
-      return { ...token, kind: "token", sha256: Buffer.from(token.sha256, "hex") };
-    });
-    if (deps.adminToken !== undefined) {
-      const sha256 = digestOf(deps.adminToken);
-      tokens.push({ name: "admin", role: "admin", kind: "admin-token", sha256, expiresAtMs: undefined });
-    }
-    this.#tokens = tokens;
+export function openAccess({ tokens, adminToken, stored, jwt, clock }: AccessDeps) {
+  const configured: (Principal & { readonly sha256: Buffer })[] = tokens.map(({ sha256, ...token }) => {
+    return { ...token, kind: "token", sha256: Buffer.from(sha256, "hex") };
+  });
+  if (adminToken !== undefined) {
+    configured.push({ name: "admin", role: "admin", kind: "admin-token", sha256: digestOf(adminToken) });
   }
+
+  /** Looks up stored tokens. Tokens of the configuration need no Redis. */
+  const bearerOf = async (token: string): Promise<Principal | undefined> => {
+    const digest = digestOf(token);
+    let bearer: Principal | undefined;
+    for (const { sha256, ...known } of configured) {
+      if (timingSafeEqual(digest, sha256)) bearer = known;
+    }
+    if (bearer === undefined && storedForm.test(token)) {
+      const found = await stored?.bearerOf(digest.toString("hex"));
+      if (found !== undefined) bearer = { ...found, kind: "token" };
+    }
+    return (bearer?.expiresAtMs ?? Infinity) <= clock.wallMs() ? undefined : bearer;
+  };
 
   /**
    * Returns the caller that an `Authorization` header identifies.
    * @throws SimfleetError UNAUTHENTICATED; FORBIDDEN for a JWT without a known role
    */
-  async principalOf(authorization: string | undefined): Promise<Principal> {
+  const principalOf = async (authorization: string | undefined): Promise<Principal> => {
     const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]{1,8192})$/i.exec(authorization ?? "") ?? [];
     if (token === undefined) {
       throw new SimfleetError("UNAUTHENTICATED", "A token is required: send the header Authorization: Bearer TOKEN");
     }
-    const { stored, jwt } = this.#deps;
-    const known = await this.#bearerOf(token);
+    const known = await bearerOf(token);
     if (known?.kind === "token") stored?.noteUse(known.name);
     if (known !== undefined) return known;
     if (jwt !== undefined && token.split(".").length === 3) return jwt.principalOf(token);
     throw new SimfleetError("UNAUTHENTICATED", "Invalid or expired token");
-  }
+  };
 
-  /** Looks up stored tokens. Tokens of the configuration need no Redis. */
-  async #bearerOf(token: string): Promise<Principal | undefined> {
-    const digest = digestOf(token);
-    let bearer: Omit<KnownToken, "sha256"> | undefined;
-    for (const known of this.#tokens) {
-      if (timingSafeEqual(digest, known.sha256)) bearer = known;
-    }
-    if (bearer === undefined && storedForm.test(token)) {
-      const stored = await this.#deps.stored?.bearerOf(digest.toString("hex"));
-      if (stored !== undefined) bearer = { ...stored, kind: "token" };
-    }
-    if (bearer === undefined || (bearer.expiresAtMs ?? Infinity) <= this.#deps.clock.wallMs()) return undefined;
-    const { name, role, kind, expiresAtMs } = bearer;
-    return { name, role, kind, ...(expiresAtMs === undefined ? {} : { expiresAtMs }) };
-  }
+  return { principalOf };
 }
 
 /** Form of the tokens that `tokens create` makes. Nothing else is looked up. */
@@ -133,7 +121,7 @@ async function admit(request: FastifyRequest, deps: Parts): Promise<void> {
     );
   }
   if (role === "open") return;
-  const principal = await principalOf(request, deps);
+  const principal = await callerOf(request, deps);
   request.principal = principal;
   limits.markKnown(request.raw.socket);
   if (!isAtLeast(principal.role, role)) {
@@ -145,7 +133,7 @@ async function admit(request: FastifyRequest, deps: Parts): Promise<void> {
 }
 
 /** @throws SimfleetError UNAUTHENTICATED, TOO_MANY_REQUESTS */
-async function principalOf(request: FastifyRequest, { access, authFailures }: Parts): Promise<Principal> {
+async function callerOf(request: FastifyRequest, { access, authFailures }: Parts): Promise<Principal> {
   const { authorization } = request.headers;
   try {
     const principal = await access?.principalOf(authorization);

@@ -11,85 +11,71 @@ import { type Clock, secondMs } from "#core/time.ts";
 import { type Role, roles } from "#fleet/role.ts";
 import type { Principal } from "./principal.ts";
 
-type Keys = ReturnType<typeof createRemoteJWKSet> | ReturnType<typeof createPublicKey>;
-
 const toleranceSeconds = 30;
 const fetchMs = 5_000;
 /** Codes that speak of the token; the others are of the keys, and no fault of the caller. */
 const ofTheToken = /^ERR_(?:JWT|JWS|JOSE_ALG|JOSE_NOT_SUPPORTED|JWKS_NO_MATCHING|JWKS_MULTIPLE)/;
 
-export class JwtReader {
-  readonly #options: JwtOptions;
-  readonly #keys: Keys;
-  readonly #clock: Clock;
+export type JwtReader = ReturnType<typeof jwtReader>;
 
-  constructor(options: JwtOptions, clock: Clock, proxy?: OutgoingProxy) {
-    this.#options = options;
-    this.#clock = clock;
-    this.#keys = keysOf(options.keys, proxy);
-  }
+export function jwtReader(options: JwtOptions, clock: Clock, proxy?: OutgoingProxy) {
+  const { issuer, audience, algorithms, roleClaim } = options;
+  const keys = keysOf(options.keys, proxy);
 
-  /** @throws SimfleetError UNAUTHENTICATED, or FORBIDDEN when it names no role of ours; OVERLOADED without the keys */
-  async principalOf(token: string): Promise<Principal> {
-    const payload = await this.#verified(token);
-    const { sub } = payload;
-    if (sub === undefined || sub === "") throw new SimfleetError("UNAUTHENTICATED", "The JWT has no subject (sub)");
-    const role = this.#roleIn(payload);
-    if (role === undefined) {
-      const claim = this.#options.roleClaim.join(".");
-      throw new SimfleetError(
-        "FORBIDDEN",
-        `The JWT of ${sub} has no role: no value of its claim ${claim} is in http.jwt.roles`,
-      );
-    }
-    const { exp = 0 } = payload; // it has one, or it would not have been verified
-    return { name: sub, role, kind: "jwt", expiresAtMs: (exp + toleranceSeconds) * secondMs };
-  }
-
-  async #verified(token: string): Promise<JWTPayload> {
-    const { issuer, audience, algorithms } = this.#options;
-    const options: JWTVerifyOptions = {
+  const verified = async (token: string): Promise<JWTPayload> => {
+    const terms: JWTVerifyOptions = {
       issuer,
       audience,
       algorithms: [...algorithms],
       clockTolerance: toleranceSeconds,
       requiredClaims: ["exp", "nbf"],
-      currentDate: new Date(this.#clock.wallMs()),
+      currentDate: new Date(clock.wallMs()),
     };
     try {
       const { payload } =
-        typeof this.#keys === "function"
-          ? await jwtVerify(token, this.#keys, options)
-          : await jwtVerify(token, this.#keys, options);
+        typeof keys === "function" ? await jwtVerify(token, keys, terms) : await jwtVerify(token, keys, terms);
       return payload;
     } catch (thrown) {
       // Only the code: the message of some quotes the token.
       if (thrown instanceof errors.JOSEError && ofTheToken.test(thrown.code)) {
         throw new SimfleetError("UNAUTHENTICATED", `The JWT is not valid (${reasonOf(thrown)})`);
       }
-      if (thrown instanceof TypeError && typeof this.#keys !== "function") {
+      if (thrown instanceof TypeError && typeof keys !== "function") {
         throw new SimfleetError("UNAUTHENTICATED", "The JWT is not signed with an algorithm of the configured key");
       }
       throw new SimfleetError("OVERLOADED", "The keys of the JWT's issuer cannot be fetched at the moment", {
         cause: thrown,
       });
     }
-  }
+  };
 
-  #roleIn(payload: JWTPayload): Role | undefined {
-    let claim: unknown = payload;
-    for (const step of this.#options.roleClaim) {
-      claim =
-        typeof claim === "object" && claim !== null && Object.hasOwn(claim, step)
-          ? Reflect.get(claim, step)
-          : undefined;
+  /** @throws SimfleetError UNAUTHENTICATED, or FORBIDDEN when it names no role of ours; OVERLOADED without the keys */
+  const principalOf = async (token: string): Promise<Principal> => {
+    const payload = await verified(token);
+    const { sub, exp = 0 } = payload; // it has an end, or it would not have been verified
+    if (sub === undefined || sub === "") throw new SimfleetError("UNAUTHENTICATED", "The JWT has no subject (sub)");
+    const role = roleIn(payload, options);
+    if (role === undefined) {
+      throw new SimfleetError(
+        "FORBIDDEN",
+        `The JWT of ${sub} has no role: no value of its claim ${roleClaim.join(".")} is in http.jwt.roles`,
+      );
     }
-    const named = [claim].flat().filter((value) => typeof value === "string");
-    const held = new Set(
-      named.map((value) => (Object.hasOwn(this.#options.roles, value) ? this.#options.roles[value] : undefined)),
-    );
-    return roles.findLast((role) => held.has(role));
+    return { name: sub, role, kind: "jwt", expiresAtMs: (exp + toleranceSeconds) * secondMs };
+  };
+
+  return { principalOf };
+}
+
+function roleIn(payload: JWTPayload, { roleClaim, roles: given }: JwtOptions): Role | undefined {
+  let claim: unknown = payload;
+  for (const step of roleClaim) {
+    claim =
+      typeof claim === "object" && claim !== null && Object.hasOwn(claim, step) ? Reflect.get(claim, step) : undefined;
   }
+  const named = [claim].flat().filter((value) => typeof value === "string");
+  const held = new Set(named.map((value) => (Object.hasOwn(given, value) ? given[value] : undefined)));
+  return roles.findLast((role) => held.has(role));
 }
 
 function reasonOf(thrown: errors.JOSEError): string {
@@ -97,7 +83,7 @@ function reasonOf(thrown: errors.JOSEError): string {
   return `${thrown.code}${claim}`;
 }
 
-function keysOf(keys: JwtOptions["keys"], proxy: OutgoingProxy | undefined): Keys {
+function keysOf(keys: JwtOptions["keys"], proxy: OutgoingProxy | undefined) {
   if ("jwksUrl" in keys) {
     return createRemoteJWKSet(new URL(keys.jwksUrl), {
       timeoutDuration: fetchMs,

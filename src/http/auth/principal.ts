@@ -6,7 +6,7 @@ export interface Principal {
   /** `trigger`: the sender of a signed message, whose name is the schedule's. */
   readonly kind: "token" | "jwt" | "admin-token" | "trigger";
   /** When the credential ends; absent: it does not. */
-  readonly expiresAtMs?: number;
+  readonly expiresAtMs?: number | undefined;
 }
 
 /** The actor as runs, events and the audit log name it: `token:ci`, `jwt:anna`. */

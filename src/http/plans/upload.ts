@@ -80,11 +80,7 @@ async function rowsOf(request: FastifyRequest, deps: FileDeps): Promise<Rows> {
   const { body } = request;
   if (!(body instanceof Readable)) return namedRows(body);
   deps.streams.push(body);
-  return { from: fileOf("upload.csv", () => metered(body, deps)), source: "upload.csv" };
-}
-
-function fileOf(path: string, read: () => AsyncIterable<Uint8Array>): Rows["from"] {
-  return { path, read };
+  return { from: { path: "upload.csv", read: () => metered(body, deps) }, source: "upload.csv" };
 }
 
 /** The end of its file is also the end of the form: what follows is checked before the rows count as read. */
@@ -103,7 +99,7 @@ async function rowsOfForm(request: FastifyRequest, deps: FileDeps): Promise<Rows
     }
     if ((await parts.next()).done !== true) throw notOneFile();
   }
-  return { from: fileOf(source, read), source };
+  return { from: { path: source, read }, source };
 }
 
 type FilePart = Extract<Multipart, { type: "file" }>;

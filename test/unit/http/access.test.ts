@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { TokenOptions } from "#config/sections/http.ts";
 import { systemClock } from "#core/time.ts";
-import { Access } from "#http/auth/access.ts";
+import { openAccess } from "#http/auth/access.ts";
 import { Tokens } from "#jobs/tokens/tokens.ts";
 import { Keys } from "#redis/keys.ts";
 
@@ -12,7 +12,7 @@ const storeDeps = (name: string, expiresAtMs?: number): TokenOptions => {
   return { name, role: "viewer", sha256: createHash("sha256").update(`sf_${name}`).digest("hex"), expiresAtMs };
 };
 
-const access = new Access({
+const access = openAccess({
   clock,
   jwt: undefined,
   adminToken: "the-admin",
@@ -44,7 +44,7 @@ test.each([
 test("without Redis the tokens of the configuration are known, and no other is taken for an invalid one", async () => {
   const redis = { hget: () => Promise.reject(new Error("down")), hset: () => Promise.reject(new Error("down")) };
   const stored = new Tokens({ redis: redis as never, keys: new Keys(), clock, configured: [] });
-  const known = new Access({ clock, jwt: undefined, adminToken: "the-admin", tokens: [storeDeps("ci")], stored });
+  const known = openAccess({ clock, jwt: undefined, adminToken: "the-admin", tokens: [storeDeps("ci")], stored });
   expect(await known.principalOf("Bearer the-admin")).toMatchObject({ name: "admin" });
   expect(await known.principalOf("Bearer sf_ci")).toMatchObject({ name: "ci" });
   const other = `Bearer sf_${"x".repeat(43)}`;

@@ -5,7 +5,7 @@ import { exportJWK, SignJWT } from "jose";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { JwtOptions } from "#config/sections/http.ts";
 import { systemClock } from "#core/time.ts";
-import { JwtReader } from "#http/auth/jwt.ts";
+import { jwtReader } from "#http/auth/jwt.ts";
 
 const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const others = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -40,9 +40,9 @@ function signed(claims: object, key: KeyObject = keys.privateKey): Promise<strin
 
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-let reader: JwtReader;
+let reader: ReturnType<typeof jwtReader>;
 beforeAll(() => {
-  reader = new JwtReader(storeDeps, clock);
+  reader = jwtReader(storeDeps, clock);
 });
 
 test("a valid JWT yields the name of its bearer and the highest role in its claim", async () => {
@@ -115,7 +115,7 @@ test("JWT keys are fetched from the issuer, and authentication fails as overload
   onTestFinished(() => void server.close());
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const remote = new JwtReader({ ...storeDeps, keys: { jwksUrl: `http://127.0.0.1:${port}/keys` } }, clock);
+  const remote = jwtReader({ ...storeDeps, keys: { jwksUrl: `http://127.0.0.1:${port}/keys` } }, clock);
   const token = await new SignJWT({ ...good }).setProtectedHeader({ alg: "ES256", kid: "1" }).sign(keys.privateKey);
   await expect(remote.principalOf(token)).rejects.toMatchObject({ code: "OVERLOADED" });
   isUp = true;
