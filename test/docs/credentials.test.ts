@@ -18,7 +18,7 @@ it("the configuration in docs/rotation.md is valid", () => {
   const file = join(folder, "simfleet.yaml");
   writeFileSync(file, shown.replaceAll("/run/secrets", folder));
   const { rotations, seal } = loadConfig({ file, env: {} });
-  expect([seal?.key === undefined, rotations["mqtt-psk"]?.sinks.map(({ kind }) => kind)]).toEqual([
+  expect([seal?.key === undefined, rotations["mqtt-psk"]?.sinks.flatMap((sink) => Object.keys(sink))]).toEqual([
     false,
     ["file", "command", "webhook"],
   ]);

@@ -176,12 +176,12 @@ async function checkFiles({ schedules, automations, rotations, authKeys }: Confi
     if ("task" in one && one.task.job === "apply" && "file" in one.task.from)
       await look(what, one.task.from.file, assertReadable);
   }
-  for (const [name, { source, sinks }] of [
+  for (const [name, { from, sinks }] of [
     ...Object.entries<Partial<Rotation>>(authKeys),
     ...Object.entries(rotations),
   ]) {
-    if (source?.kind === "file") await look(`rotation ${name}`, source.path, assertReadable);
-    for (const sink of sinks ?? []) if (sink.kind === "file") await look(`rotation ${name}`, sink.path, assertCanWrite);
+    if (from?.file !== undefined) await look(`rotation ${name}`, from.file, assertReadable);
+    for (const { file } of sinks ?? []) if (file !== undefined) await look(`rotation ${name}`, file, assertCanWrite);
   }
   return findings;
 }

@@ -19,13 +19,9 @@ interface Options {
   readonly timeoutMs?: number;
 }
 
-export class CommandRunner {
-  readonly #options: Options;
+export type CommandRunner = ReturnType<typeof commandRunner>;
 
-  constructor(options: Options) {
-    this.#options = options;
-  }
-
+export function commandRunner({ env, clock, timeoutMs = 30 * secondMs }: Options) {
   /**
    * @param terms `env` is added to its environment and contains no secret; when the signal aborts, the program is stopped;
    *   `complaint` is omitted if the program knows a secret that simfleet does not know and therefore cannot redact
@@ -33,7 +29,7 @@ export class CommandRunner {
    *   without known secrets; undefined if it succeeded
    * @throws the signal's reason
    */
-  async run(
+  const run = async (
     [program, ...args]: readonly [string, ...string[]],
     terms: {
       input: string;
@@ -41,9 +37,8 @@ export class CommandRunner {
       complaint: "included" | "left-out";
       signal: AbortSignal;
     },
-  ): Promise<{ readonly output: string; readonly fault: string | undefined }> {
+  ): Promise<{ readonly output: string; readonly fault: string | undefined }> => {
     const { signal } = terms;
-    const { env, clock, timeoutMs = 30 * secondMs } = this.#options;
     signal.throwIfAborted();
     // Our own credentials are among these variables.
     const others = Object.entries(env).filter(([name]) => !name.startsWith("SIMFLEET_"));
@@ -81,7 +76,8 @@ export class CommandRunner {
     if (terms.complaint === "left-out") return { output: "", fault };
     const words = scrubSecrets(complaint.text()).replaceAll(/\s+/g, " ").trim().slice(0, maxWords);
     return { output: "", fault: words === "" ? fault : `${fault}: ${words}` };
-  }
+  };
+  return { run };
 }
 
 /** Stops the program and its children, without waiting for a process that keeps its output open. */

@@ -57,15 +57,7 @@ const generate = z
       typeof alphabet !== "string" ||
       length * Math.log2(new Set(alphabet).size) >= minBits,
     { ...says(`is too short: length and alphabet have to make ${minBits} bits at least.`), path: ["length"] },
-  )
-  .transform(({ field: made, bytes, encoding, length = 0, alphabet = "" }) => {
-    const letters = { kind: "letters", length, alphabet } as const;
-    return {
-      kind: "generate" as const,
-      field: made,
-      recipe: bytes === undefined ? letters : { kind: "bytes" as const, bytes, encoding },
-    };
-  });
+  );
 
 const from = z
   .strictObject({
@@ -75,15 +67,11 @@ const from = z
       fallback: "none: command or file gives a JSON object of all secret fields",
     }),
   })
-  .refine(hasOneOf("command", "file"), says("must have either command or file."))
-  .transform(({ command: program, file = "", field: given }) =>
-    program === undefined
-      ? { kind: "file" as const, path: file, field: given }
-      : { kind: "command" as const, command: program, field: given },
-  );
+  .refine(hasOneOf("command", "file"), says("must have either command or file."));
 
-/** The source of the new secret. Without a `field` it is a JSON object of all fields. */
-export type SecretSource = Readonly<z.output<typeof generate> | z.output<typeof from>>;
+export type Generated = z.output<typeof generate>;
+/** Without a `field` it gives a JSON object of all fields. */
+export type Given = z.output<typeof from>;
 
 export const sink = z
   .strictObject({
@@ -112,14 +100,7 @@ export const sink = z
   .refine(
     hasOneOf("file", "command", "kubernetesSecret", "webhook"),
     says("must have exactly one of file, command, kubernetesSecret and webhook."),
-  )
-  .transform(({ file, command: program, kubernetesSecret: secret, webhook }) => {
-    if (file !== undefined) return { kind: "file", path: file } as const;
-    if (program !== undefined) return { kind: "command", command: program } as const;
-    if (secret !== undefined) return { kind: "kubernetesSecret", secret } as const;
-    const { url = "", secretFile = "", allowPrivate } = webhook ?? {};
-    return { kind: "webhook", url, secretFile, ...(allowPrivate === true && { allowPrivate }) } as const;
-  });
+  );
 
 /** A consumer that receives the new secret before the platform does. */
 export type Sink = z.output<typeof sink>;
@@ -152,10 +133,8 @@ const structure = z
     sinks: z.array(sink, "must be a list of sinks.").min(1, "must have a sink that is handed the new secret."),
   })
   .refine(hasOneOf("generate", "from"), says("must have either generate or from."))
-  .transform(({ generate: made, from: read, with: fixed = {}, graceSeconds, maxAgeDays, ...settings }) => ({
+  .transform(({ with: fixed = {}, graceSeconds, maxAgeDays, ...settings }) => ({
     ...settings,
-    // The schema has one of them.
-    source: (made ?? read) as SecretSource,
     constants: fixed,
     graceMs: graceSeconds * secondMs,
     maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * dayMs,
@@ -197,9 +176,9 @@ export function readRotations(
 
 /** @param at path of what has the sinks */
 export function checkSinks(at: string, sinks: readonly Sink[], report: Report): void {
-  for (const [i, one] of sinks.entries()) {
-    if (one.kind !== "webhook") continue;
-    const read = readSecretFile(one.secretFile);
+  for (const [i, { webhook }] of sinks.entries()) {
+    if (webhook === undefined) continue;
+    const read = readSecretFile(webhook.secretFile);
     const wrongKey = "must contain whsec_ and 24 to 64 bytes in base64.";
     const fault = "fault" in read ? read.fault : webhookKey(read.secret) === undefined ? wrongKey : undefined;
     if (fault !== undefined) report.unreadable(`${at}.sinks.${i}.webhook.secretFile`, fault);
@@ -209,21 +188,21 @@ export function checkSinks(at: string, sinks: readonly Sink[], report: Report): 
 /** A JSON object of all fields can be looked at only when it is there. */
 function checkFields(
   at: string,
-  { type, source, constants: fixed }: Rotation,
+  { type, generate: made, from: read, constants: fixed }: Rotation,
   types: Deployment["credentialTypes"],
   report: Report,
 ): void {
-  const made = source.field;
-  if (made === undefined) return;
-  if (Object.hasOwn(fixed, made)) {
-    return report.fault(`${at}.with.${made}`, "is the field that gets the new secret. Remove it.");
+  const given = (made ?? read)?.field;
+  if (given === undefined) return;
+  if (Object.hasOwn(fixed, given)) {
+    return report.fault(`${at}.with.${given}`, "is the field that gets the new secret. Remove it.");
   }
   const needed = (Object.hasOwn(types, type) ? types[type] : undefined) ?? [];
-  const missing = needed.filter((one) => one !== made && !Object.hasOwn(fixed, one));
+  const missing = needed.filter((one) => one !== given && !Object.hasOwn(fixed, one));
   if (missing.length === 0) return;
-  const meant = needed.includes(made) ? "" : suggestion(made, needed);
+  const meant = needed.includes(given) ? "" : suggestion(given, needed);
   report.fault(
-    `${at}.${source.kind === "generate" ? "generate" : "from"}.field`,
-    `gives ${made}, and a Credential Set of type ${type} needs ${needed.join(", ")}: ${missing.join(" and ")} can be added in \`with\`.${meant}`,
+    `${at}.${made === undefined ? "from" : "generate"}.field`,
+    `gives ${given}, and a Credential Set of type ${type} needs ${needed.join(", ")}: ${missing.join(" and ")} can be added in \`with\`.${meant}`,
   );
 }

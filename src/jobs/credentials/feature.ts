@@ -10,17 +10,17 @@ export const credentials = feature({
   profileData: ["rotations"],
   events,
   open: async (kernel) => {
-    const { openRotations, credentialEndpoints } = await import("./open.ts");
-    const rotations = openRotations(kernel);
+    const { CredentialService, credentialEndpoints } = await import("./open.ts");
+    const service = new CredentialService(kernel);
     const { config, logger } = kernel;
     return {
-      service: rotations,
-      routes: () => credentialEndpoints(rotations.service, kernel),
+      service,
+      routes: () => credentialEndpoints(service, kernel),
       // Without a key to seal secrets nothing is rotated; the worker does everything else.
       work: async (profiles) => {
         if (config.seal !== undefined) {
           const logFor = (profile: string) => logIncidents(logger, { profile, job: "rotate" });
-          return Promise.all(profiles.map((profile) => rotations.consume(profile, logFor(profile))));
+          return Promise.all(profiles.map((profile) => service.consume(profile, logFor(profile))));
         }
         if (Object.keys(config.rotations).length > 0) {
           const message = "rotations are configured but will not run: no encryption key is set";

@@ -5,16 +5,9 @@ import { credentialFaults, type CredentialTypes } from "#api/operations/credenti
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { SealedFields } from "#engine/seal.ts";
-import type { CommandRunner } from "./command.ts";
-import type { Rotation, SecretSource } from "./config.ts";
+import type { Generated, Given, Rotation } from "./config.ts";
 import { longestValue } from "./contract.ts";
-
-/** Sources of secrets other than randomness. */
-export interface SecretDeps {
-  readonly commands: CommandRunner;
-  /** Reads a file that only its owner may read; returns the fault if it cannot. */
-  readonly readSecretFile: (path: string) => { readonly secret: string } | { readonly fault: string };
-}
+import type { SinkDeps } from "./sinks.ts";
 
 const secretFields = z.record(z.string(), z.string().min(1)).refine((fields) => Object.keys(fields).length > 0);
 
@@ -23,13 +16,42 @@ const secretFields = z.record(z.string(), z.string().min(1)).refine((fields) => 
  * of a certificate may accept no other line breaks (interface, section 2).
  * @throws SimfleetError SECRET_GENERATION_FAILED
  */
-export async function newSecret(rotation: Rotation, types: CredentialTypes, deps: SecretDeps, signal: AbortSignal) {
-  const { source } = rotation;
-  const values =
-    source.kind === "generate"
-      ? { [source.field]: drawn(source.recipe) }
-      : valuesIn(await textFrom(source, deps, signal), source);
-  return checked(values, rotation, types, (words) => unmade(source, words));
+export async function newSecret(
+  { generate, from = {}, ...rotation }: Rotation,
+  types: CredentialTypes,
+  deps: Origins,
+  signal: AbortSignal,
+) {
+  const origin = from.command === undefined ? "the file of `from`" : "the command of `from`";
+  const unmade: Refuse = (words) => {
+    const what = generate === undefined ? origin : "generate";
+    return new SimfleetError("SECRET_GENERATION_FAILED", `the new secret could not be generated: ${what}: ${words}`);
+  };
+  if (generate !== undefined) return checked({ [generate.field]: drawn(generate) }, rotation, types, unmade);
+  const text = await textFrom(from, { ...deps, signal, unmade });
+  if (text.length > longestValue) throw unmade(`gave more than ${longestValue} characters`);
+  const values = from.field === undefined ? secretFields.safeParse(jsonIn(text)).data : { [from.field]: text };
+  if (values === undefined) throw unmade(noObject);
+  return checked(values, rotation, types, unmade);
+}
+
+type Origins = Pick<SinkDeps, "commands" | "readSecretFile">;
+type Refuse = (words: string) => SimfleetError;
+
+async function textFrom(
+  { command, file = "" }: Given,
+  { commands, readSecretFile, signal, unmade }: Origins & { signal: AbortSignal; unmade: Refuse },
+): Promise<string> {
+  if (command === undefined) {
+    const read = readSecretFile(file);
+    if ("secret" in read) return read.secret;
+    throw unmade(read.fault);
+  }
+  const { fault, output } = await commands.run(command, { input: "", complaint: "left-out", signal });
+  if (fault !== undefined) throw unmade(fault);
+  const value = output.replace(/\r?\n$/, "");
+  if (value === "") throw unmade("printed nothing");
+  return value;
 }
 
 /**
@@ -54,7 +76,7 @@ function checked(
   values: Readonly<Record<string, string>>,
   { type, constants }: Pick<Rotation, "type" | "constants">,
   types: CredentialTypes,
-  refuse: (words: string) => SimfleetError,
+  refuse: Refuse,
 ): SealedFields {
   const [fields, fixed] = [values, constants].map((texts) =>
     Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, new Secret(text.replace(/\r\n?/g, "\n"))])),
@@ -71,29 +93,6 @@ export function forgetAll(fields: SealedFields): void {
   for (const secret of Object.values(fields)) secret.forget();
 }
 
-type Generated = Extract<SecretSource, { kind: "generate" }>;
-type OtherSource = Exclude<SecretSource, Generated>;
-
-function valuesIn(text: string, source: OtherSource): Readonly<Record<string, string>> {
-  if (text.length > longestValue) throw unmade(source, `gave more than ${longestValue} characters`);
-  const values = source.field === undefined ? secretFields.safeParse(jsonIn(text)).data : { [source.field]: text };
-  if (values === undefined) throw unmade(source, noObject);
-  return values;
-}
-
-async function textFrom(source: OtherSource, deps: SecretDeps, signal: AbortSignal): Promise<string> {
-  if (source.kind === "file") {
-    const read = deps.readSecretFile(source.path);
-    if ("secret" in read) return read.secret;
-    throw unmade(source, read.fault);
-  }
-  const { fault, output } = await deps.commands.run(source.command, { input: "", complaint: "left-out", signal });
-  if (fault !== undefined) throw unmade(source, fault);
-  const value = output.replace(/\r?\n$/, "");
-  if (value === "") throw unmade(source, "printed nothing");
-  return value;
-}
-
 const noObject = "has to give a JSON object of texts, since no `field` is given";
 
 /** @returns undefined for a text that is no JSON: an error would contain a piece of it */
@@ -105,18 +104,12 @@ function jsonIn(text: string): unknown {
   }
 }
 
-function unmade(source: SecretSource, words: string): SimfleetError {
-  const what = { generate: "generate", command: "the command of `from`", file: "the file of `from`" }[source.kind];
-  return new SimfleetError("SECRET_GENERATION_FAILED", `the new secret could not be generated: ${what}: ${words}`);
-}
-
 function unusable(words: string): SimfleetError {
   return new SimfleetError("REQUEST_INVALID", `the value cannot be used, and nothing was sent: ${words}`);
 }
 
 /** Draws a value; every outcome is equally likely. */
-export function drawn(recipe: Generated["recipe"]): string {
-  if (recipe.kind === "bytes") return randomBytes(recipe.bytes).toString(recipe.encoding);
-  const { alphabet, length } = recipe;
+export function drawn({ bytes, encoding, length = 0, alphabet = "" }: Generated): string {
+  if (bytes !== undefined) return randomBytes(bytes).toString(encoding);
   return Array.from({ length }, () => alphabet.charAt(randomInt(alphabet.length))).join("");
 }

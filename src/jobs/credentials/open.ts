@@ -13,19 +13,19 @@ import { type ProfileJobs, type QueueDeps, profileJobs } from "#engine/queue/wor
 import { Seal } from "#engine/seal.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
-import { type Freeze, assertUnfrozen } from "#fleet/freeze.ts";
+import { assertUnfrozen } from "#fleet/freeze.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
 import { isSetOf } from "#fleet/rotation.ts";
 import { isUnattended } from "#fleet/task.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { type AccountSets, type RotationAccount, accountSets, feature } from "./account-sets.ts";
-import { CommandRunner } from "./command.ts";
+import { commandRunner } from "./command.ts";
 import { forgetAll, givenSecret } from "./new-secret.ts";
 import type { SinkDeps } from "./sinks.ts";
 import type { Rotation } from "./config.ts";
 import * as routes from "./contract.ts";
-import { type RotationRecord, type RotationState, rotationLog } from "./record.ts";
+import { type RotationLog, type RotationRecord, type RotationState, rotationLog } from "./record.ts";
 import { type Reference, reasonToKeep } from "./references.ts";
 import { isRotationOver } from "./rotation-machine.ts";
 import {
@@ -35,47 +35,15 @@ import {
   refused,
   rotationsOf,
   statusOf,
+  watchAges,
   workOnRotations,
 } from "./work.ts";
-
-export function openRotations(kernel: Kernel) {
-  const { config, clock, guard, lifecycle, client, freezes } = kernel;
-  const { rotations, deployment, limits } = config;
-  const log = rotationLog(kernel);
-  const queues = rotationQueues(kernel);
-  lifecycle.onStop("rotation queues", () => queues.close());
-  const accountFor = (profile: string): RotationAccount => {
-    return { client: client(profile), deployment, maxSets: limits.credentialSets };
-  };
-  const shared = { log, clock, rotations, accountFor };
-  const seal = () => requireSeal(config, feature);
-  const freezeOf = (profile: string) => freezes.of(profile);
-  const service = new CredentialService({ ...shared, queues, requireSeal: seal, freezeOf });
-  let context: RotationContext | undefined;
-
-  /** Works on a profile's rotations until stopped. @throws ConfigError if no key to seal secrets is configured */
-  const consume = async (profile: string, onIncident: (incident: Incident) => void): Promise<Working> => {
-    context ??= { ...shared, guard, seal: new Seal(seal()), sinkDeps: openSinks(kernel, "webhooks") };
-    const made = context;
-    const working = await queues.consume(profile, {
-      onIncident,
-      status: (name) => statusOf(name, made),
-      work: (name, stop) =>
-        unlessFrozen(name, { clock, freezes, scope: "job", signal: stop }, (signal) =>
-          workOnRotations(name, made, { signal, emit: onIncident }),
-        ),
-    });
-    return kernel.watchOver(`rotations of ${profile}`, working);
-  };
-
-  return { service, log, consume, isServed: queues.isServed };
-}
 
 /** Dependencies of deliveries to sinks. @param name names the sender of webhooks when the app closes */
 export function openSinks({ clock, config, env, lifecycle, userAgent }: Kernel, name: string): SinkDeps {
   const webhooks = webhookSender({ clock, userAgent, config });
   lifecycle.onStop(name, () => webhooks.close());
-  return { commands: new CommandRunner({ env, clock }), readSecretFile, webhooks, pod: { env } };
+  return { commands: commandRunner({ env, clock }), readSecretFile, webhooks, pod: { env } };
 }
 
 /**
@@ -86,22 +54,58 @@ export function rotationQueues(deps: QueueDeps) {
   return profileJobs("rotations", deps);
 }
 
-interface ServiceDeps extends Pick<RotationContext, "log" | "clock" | "rotations" | "accountFor"> {
-  readonly queues: Pick<ProfileJobs, "enqueue">;
-  /** @throws ConfigError if no key for encrypting secrets is configured */
-  readonly requireSeal: () => unknown;
-  readonly freezeOf: (profile: string) => Promise<Freeze | undefined>;
-}
-
 /** A set that a user changes, and the account. */
 type OneSet = Readonly<{ credentialsId: string; profile: string; signal: AbortSignal }>;
 type OfSet = Pick<Call<typeof routes.deleteCredentials>, "params" | "query" | "signal">;
 
 export class CredentialService {
-  readonly #deps: ServiceDeps;
+  readonly log: RotationLog;
+  readonly #kernel: Kernel;
+  readonly #queues: ProfileJobs;
+  #context: RotationContext | undefined;
 
-  constructor(deps: ServiceDeps) {
-    this.#deps = deps;
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+    this.log = rotationLog(kernel);
+    this.#queues = rotationQueues(kernel);
+    kernel.lifecycle.onStop("rotation queues", () => this.#queues.close());
+  }
+
+  isServed(profile: string): Promise<boolean> {
+    return this.#queues.isServed(profile);
+  }
+
+  /** Works on a profile's rotations until stopped. @throws ConfigError if no key to seal secrets is configured */
+  async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
+    const { config, clock, guard, freezes, watchOver } = this.#kernel;
+    const context = (this.#context ??= {
+      log: this.log,
+      clock,
+      guard,
+      rotations: config.rotations,
+      accountFor: (named) => this.#account(named),
+      seal: new Seal(requireSeal(config, feature)),
+      sinkDeps: openSinks(this.#kernel, "webhooks"),
+    });
+    const working = await this.#queues.consume(profile, {
+      onIncident,
+      status: (name) => statusOf(name, context),
+      work: (name, stop) =>
+        unlessFrozen(name, { clock, freezes, scope: "job", signal: stop }, (signal) =>
+          workOnRotations(name, context, { signal, emit: onIncident }),
+        ),
+    });
+    const stopWatching = watchAges(profile, context, onIncident);
+    const stop = (): Promise<void> => {
+      stopWatching();
+      return working.stop();
+    };
+    return watchOver(`rotations of ${profile}`, { ...working, stop });
+  }
+
+  #account(profile: string): RotationAccount {
+    const { client, config } = this.#kernel;
+    return { client: client(profile), deployment: config.deployment, maxSets: config.limits.credentialSets };
   }
 
   /** The sets of an account, sorted by name, with their references if the deployment supports it. @throws PlatformError, ConfigError */
@@ -109,7 +113,7 @@ export class CredentialService {
     const sets = this.#sets(profile, signal);
     const found = (await sets.list()).toSorted((a, b) => (a.credentialsId < b.credentialsId ? -1 : 1));
     const named = await sets.referencesTo(found);
-    const rotations = rotationsOf(profile, this.#deps.rotations);
+    const rotations = rotationsOf(profile, this.#kernel.config.rotations);
     return found.map((set) => ({
       ...reportOfSet(set),
       references: named?.get(set.credentialsId) ?? null,
@@ -151,14 +155,14 @@ export class CredentialService {
     const sets = this.#sets(profile, signal);
     const references = await sets.references(credentialsId);
     if (references.length > 0) throw refused(reasonToKeep(credentialsId, references));
-    assertUnfrozen(await this.#deps.freezeOf(profile), this.#deps.clock.wallMs());
+    await this.#assertUnfrozen(profile);
     const obstacle = await sets.remove(credentialsId);
     if (obstacle !== undefined) throw new SimfleetError("PLATFORM_REJECTED", obstacle);
   }
 
   async #changeable(of: OneSet, needed: readonly DeploymentOperationId[], purpose: string): Promise<CredentialSet> {
     const { credentialsId, profile, signal } = of;
-    requireOperations(this.#deps.accountFor(profile).deployment, needed, purpose);
+    requireOperations(this.#kernel.config.deployment, needed, purpose);
     const all = await this.#sets(profile, signal).list();
     await this.#assertNotRotated(of, all);
     const found = all.find((set) => set.credentialsId === credentialsId);
@@ -168,10 +172,10 @@ export class CredentialService {
 
   /** @throws SimfleetError ROTATION_STATE_CONFLICT if a rotation uses the set */
   async #assertNotRotated({ credentialsId, profile }: OneSet, sets: readonly CredentialSet[]): Promise<void> {
-    const records = await this.#deps.log.records(profile);
+    const records = await this.log.records(profile);
     const busy = records.find((one) => !isRotationOver(one) && [one.oldId, one.newId].includes(credentialsId));
     if (busy !== undefined) throw refused(`the rotation ${busy.name} is in progress and works with ${credentialsId}`);
-    const holder = rotationsOf(profile, this.#deps.rotations).find((rotation) => {
+    const holder = rotationsOf(profile, this.#kernel.config.rotations).find((rotation) => {
       const record = records.find(({ name }) => name === rotation.name);
       return currentSet(rotation, record, sets)?.credentialsId === credentialsId;
     });
@@ -186,10 +190,9 @@ export class CredentialService {
     { credentialsId, profile, signal }: OneSet,
     given: routes.NewSet,
   ): Promise<routes.ChangedSet> {
-    const { accountFor, freezeOf, clock } = this.#deps;
-    const credentials = givenSecret(given, accountFor(profile).deployment.credentialTypes);
+    const credentials = givenSecret(given, this.#kernel.config.deployment.credentialTypes);
     try {
-      assertUnfrozen(await freezeOf(profile), clock.wallMs());
+      await this.#assertUnfrozen(profile);
       const { type, description } = given;
       const set = await this.#sets(profile, signal)[how]({ credentialsId, description, type, credentials });
       return reportOfSet({ ...set, credentialsId });
@@ -205,15 +208,15 @@ export class CredentialService {
    * @throws ConfigError for missing configuration, SimfleetError ROTATION_STATE_CONFLICT; nothing is changed then
    */
   async rotate(name: string, { by, signal }: { by: string; signal: AbortSignal }): Promise<routes.RotationReport> {
-    const { log, queues, clock, accountFor } = this.#deps;
+    const { log } = this;
     const rotation = this.#rotation(name);
-    this.#deps.requireSeal();
+    requireSeal(this.#kernel.config, feature);
     let record = await log.record(name);
     if (record === undefined || isRotationOver(record)) {
-      const terms = { account: accountFor(rotation.profile), record, nowMs: clock.wallMs() };
+      const terms = { account: this.#account(rotation.profile), record, nowMs: this.#kernel.clock.wallMs() };
       record = await log.begin({ ...(await planRotation(rotation, terms, signal)), startedBy: by });
     } else if (!isUnattended(by)) record = (await log.release(record)) ?? record;
-    await queues.enqueue(record.profile, "now");
+    await this.#queues.enqueue(record.profile, "now");
     return this.#report(rotation, record);
   }
 
@@ -222,23 +225,23 @@ export class CredentialService {
    * @throws SimfleetError ROTATION_STATE_CONFLICT unless the rotation waits for this confirmation
    */
   async confirm(name: string, by: string): Promise<routes.RotationReport> {
-    const { log, queues, clock } = this.#deps;
     const rotation = this.#rotation(name);
-    const record = await log.record(name);
-    const moved = record && (await log.confirm(record, { confirmedAtMs: clock.wallMs(), confirmedBy: by }));
+    const record = await this.log.record(name);
+    const confirmed = { confirmedAtMs: this.#kernel.clock.wallMs(), confirmedBy: by };
+    const moved = record && (await this.log.confirm(record, confirmed));
     if (moved === undefined) {
       const isOver = record === undefined || isRotationOver(record);
       const reason = isOver ? undefined : (record.reason ?? `it is ${record.state}`);
       const what = isOver ? "is not in progress" : `does not wait for a confirmation: ${reason}`;
       throw new SimfleetError("ROTATION_STATE_CONFLICT", `the rotation ${name} ${what}`);
     }
-    await queues.enqueue(moved.profile, "now");
+    await this.#queues.enqueue(moved.profile, "now");
     return this.#report(rotation, moved);
   }
 
   /** Reports a rotation from its record, without any call. */
   async report(name: string): Promise<routes.RotationReport> {
-    return this.#report(this.#rotation(name), await this.#deps.log.record(name));
+    return this.#report(this.#rotation(name), await this.log.record(name));
   }
 
   /**
@@ -249,8 +252,8 @@ export class CredentialService {
     const rotations: routes.RotationReport[] = [];
     const unknown: Record<string, string> = {};
     for (const profile of profiles) {
-      const configured = rotationsOf(profile, this.#deps.rotations);
-      const records = new Map((await this.#deps.log.records(profile)).map((record) => [record.name, record]));
+      const configured = rotationsOf(profile, this.#kernel.config.rotations);
+      const records = new Map((await this.log.records(profile)).map((record) => [record.name, record]));
       const factsOf = await this.#facts(configured, records, signal).catch((thrown: unknown) => {
         if (!(thrown instanceof SimfleetError)) throw thrown;
         unknown[profile] = thrown.message;
@@ -270,7 +273,7 @@ export class CredentialService {
 
   /** The configured rotation with this name. @throws SimfleetError ROTATION_NOT_FOUND */
   #rotation(name: string): Rotation {
-    const { rotations } = this.#deps;
+    const { rotations } = this.#kernel.config;
     const rotation = Object.hasOwn(rotations, name) ? rotations[name] : undefined;
     if (rotation !== undefined) return rotation;
     const known = Object.keys(rotations).join(", ");
@@ -294,13 +297,18 @@ export class CredentialService {
     );
   }
 
+  async #assertUnfrozen(profile: string): Promise<void> {
+    const { freezes, clock } = this.#kernel;
+    assertUnfrozen(await freezes.of(profile), clock.wallMs());
+  }
+
   #sets(profile: string, signal: AbortSignal): AccountSets {
-    return accountSets(this.#deps.accountFor(profile), signal, "Reading Credential Sets");
+    return accountSets(this.#account(profile), signal, "Reading Credential Sets");
   }
 
   #report(of: Pick<Rotation, "name" | "profile">, record: RotationRecord | undefined, facts?: SetFacts) {
-    const { rotations, clock } = this.#deps;
-    const rotation = Object.hasOwn(rotations, of.name) ? rotations[of.name] : undefined;
+    const { config, clock } = this.#kernel;
+    const rotation = Object.hasOwn(config.rotations, of.name) ? config.rotations[of.name] : undefined;
     return reportOfRotation(of, { rotation, record, facts, nowMs: clock.wallMs() });
   }
 }

@@ -11,7 +11,7 @@
  *   planned | generated | delivered | created -> rolling-back -> failed   it cannot continue and was rolled back
  */
 import type { StoreDeps } from "#engine/move-record.ts";
-import { type Change, stateStore } from "#engine/record.ts";
+import { type Change, type CommonFields, stateStore } from "#engine/record.ts";
 import type { Rotation } from "./config.ts";
 import type { rotationStates } from "./contract.ts";
 import { type RotationFields, entering, isToBeDone, rotationStore } from "./rotation-machine.ts";
@@ -42,16 +42,6 @@ export type RotationHead = Pick<
   "name" | "profile" | "rotationId" | "strategy" | "type" | "oldId" | "newId" | "startedAtMs" | "startedBy"
 >;
 
-/** The last check of a secret's age; also of a rotation that never started. */
-export interface AgeCheck {
-  readonly profile: string;
-  readonly revision?: number;
-  /** When the age is checked next; absent before the first check. */
-  readonly nextCheckAtMs?: number;
-  /** The set that was reported, and since when it had its secret. */
-  readonly reported?: string;
-}
-
 export type RotationChange = Change<RotationRecord>;
 
 type Named = Pick<RotationRecord, "name" | "profile">;
@@ -61,7 +51,7 @@ export type RotationLog = ReturnType<typeof rotationLog>;
 export function rotationLog(deps: StoreDeps) {
   const { redis, keys } = deps;
   const rotationKey = (name: string): string => keys.of("rotation", name);
-  /** Hash: when the age of its secret is checked next, and which secret was reported as too old. */
+  /** Hash: which secret was reported as too old. */
   const ageKey = (name: string): string => keys.of("rotation", name, "age");
   /** Set: names of all rotations that a profile ever started. */
   const namesKey = (profile: string): string => keys.of("rotations", profile);
@@ -70,7 +60,8 @@ export function rotationLog(deps: StoreDeps) {
     deps,
     rotationKey,
   );
-  const ages = stateStore<AgeCheck>({ subject: "rotation" }, deps, ageKey);
+  /** `reported`: the set, and since when it had its secret. */
+  const ages = stateStore<CommonFields & { readonly reported?: string }>({ subject: "rotation" }, deps, ageKey);
 
   /** All rotations that a profile ever started, sorted by name. */
   const records = async (profile: string): Promise<RotationRecord[]> => {
@@ -102,8 +93,12 @@ export function rotationLog(deps: StoreDeps) {
       await redis.multi().unlink(rotationKey(name), ageKey(name)).srem(namesKey(profile), name).exec();
     },
 
-    ageCheck: async ({ name, profile }: Named): Promise<AgeCheck> => ({ ...(await ages.get(name)), profile }),
-
-    noteAge: ages.move,
+    /** Emits that a secret is older than its maximum age, once. */
+    noteExpiring: (of: Named, fields: { readonly credentialsId: string; readonly since: string }) =>
+      ages.update(of, (known) => {
+        const reported = `${fields.credentialsId} since ${fields.since}`;
+        if (known?.reported === reported) return undefined;
+        return { change: { reported }, events: [{ type: "credential.expiring", fields }] };
+      }),
   };
 }

@@ -10,12 +10,15 @@ import { SimfleetError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
 import { createFile, replaceFile } from "#core/files/write-file.ts";
-import type { Delivery, WebhookSender } from "#events/webhook/webhook.ts";
+import type { WebhookSender } from "#events/webhook/webhook.ts";
 import type { SealedFields } from "#engine/seal.ts";
 import type { Sink } from "./config.ts";
-import type { SecretDeps } from "./new-secret.ts";
+import type { CommandRunner } from "./command.ts";
 
-export interface SinkDeps extends SecretDeps {
+export interface SinkDeps {
+  readonly commands: CommandRunner;
+  /** Reads a file that only its owner may read; returns the fault if it cannot. */
+  readonly readSecretFile: (path: string) => { readonly secret: string } | { readonly fault: string };
   readonly webhooks: Pick<WebhookSender, "send">;
   /** The pod, and the folder where Kubernetes mounts the token, the namespace and the authority of the API server. */
   readonly pod: { readonly env: Readonly<Record<string, string | undefined>>; readonly folder?: string };
@@ -35,16 +38,23 @@ export interface Handover {
   readonly startedAtMs: number;
 }
 
+/** Why a sink did not accept the secret. */
+interface Fault {
+  readonly words: string;
+  /** Retrying is useless. */
+  readonly isFinal?: boolean;
+  readonly retryAfterMs?: number | undefined;
+}
+
 export class SinkError extends SimfleetError {
-  readonly kind: Sink["kind"];
-  /** Whether retrying is useless. */
+  override readonly name = "SinkError";
+  readonly sink: Sink;
   readonly isFinal: boolean;
 
-  constructor(sink: Sink, words: string, options: { isFinal: boolean; retryAfterMs?: number | undefined }) {
-    super("SINK_FAILED", `the sink ${sinkName(sink)} did not accept the new secret: ${words}`, options);
-    this.name = "SinkError";
-    this.kind = sink.kind;
-    this.isFinal = options.isFinal;
+  constructor(sink: Sink, { words, isFinal = false, retryAfterMs }: Fault) {
+    super("SINK_FAILED", `the sink ${sinkName(sink)} did not accept the new secret: ${words}`, { retryAfterMs });
+    this.sink = sink;
+    this.isFinal = isFinal;
   }
 }
 
@@ -54,53 +64,46 @@ export function sinkKey(sink: Sink): string {
 }
 
 /** Name for display: arguments and URL paths are left out, since they may be confidential. */
-export function sinkName(sink: Sink): string {
-  switch (sink.kind) {
-    case "file":
-      return `file ${sink.path}`;
-    case "command":
-      return `command ${sink.command[0]}`;
-    case "kubernetesSecret":
-      return `Kubernetes Secret ${sink.secret.name}, key ${sink.secret.key}`;
-    case "webhook":
-      return `webhook ${URL.parse(sink.url)?.host ?? ""}`;
-  }
+export function sinkName({ file, command, kubernetesSecret: secret, webhook }: Sink): string {
+  if (file !== undefined) return `file ${file}`;
+  if (command !== undefined) return `command ${command[0]}`;
+  if (secret !== undefined) return `Kubernetes Secret ${secret.name}, key ${secret.key}`;
+  return `webhook ${URL.parse(webhook?.url ?? "")?.host ?? ""}`;
 }
 
 /** @throws SinkError; the signal's reason */
 export async function handOver(sink: Sink, handover: Handover, deps: SinkDeps, signal: AbortSignal): Promise<void> {
+  const fault = await handTo(sink, handover, deps, signal);
+  if (fault !== undefined) throw new SinkError(sink, fault);
+}
+
+async function handTo(sink: Sink, handover: Handover, deps: SinkDeps, signal: AbortSignal): Promise<Fault | undefined> {
   const content = contentOf(handover);
-  switch (sink.kind) {
-    case "file":
-      return writeSecret(sink, content);
-    case "command": {
-      const env = {
-        SIMFLEET_ROTATION: handover.rotation,
-        SIMFLEET_ROTATION_ID: handover.rotationId,
-        SIMFLEET_CREDENTIALS_ID: handover.credentialsId,
-      };
-      const terms = { input: content, env, signal, complaint: "included" } as const;
-      const { fault } = await deps.commands.run(sink.command, terms);
-      if (fault !== undefined) throw new SinkError(sink, fault, { isFinal: false });
-      return;
-    }
-    case "kubernetesSecret":
-      return patchSecret(sink, content, deps, signal);
-    case "webhook":
-      return sendTo(sink, handover, deps);
-  }
+  const { file, command, kubernetesSecret, webhook } = sink;
+  if (file !== undefined) return writeSecret(file, content);
+  if (kubernetesSecret !== undefined) return patchSecret(kubernetesSecret, content, deps.pod, signal);
+  const { rotation, rotationId, credentialsId } = handover;
+  if (webhook !== undefined) return sendTo(webhook, `${rotationId}-${sinkKey(sink)}`, handover, deps);
+  if (command === undefined) return undefined;
+  const env = {
+    SIMFLEET_ROTATION: rotation,
+    SIMFLEET_ROTATION_ID: rotationId,
+    SIMFLEET_CREDENTIALS_ID: credentialsId,
+  };
+  const { fault } = await deps.commands.run(command, { input: content, env, signal, complaint: "included" });
+  return fault === undefined ? undefined : { words: fault };
 }
 
 /** Checks a sink in advance; returns the fault, if any. */
-export async function sinkFault(sink: Sink): Promise<string | undefined> {
-  if (sink.kind !== "file") return undefined;
-  const probe = join(dirname(sink.path), `.simfleet.${randomBytes(12).toString("hex")}.probe`);
+export async function sinkFault({ file }: Sink): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  const probe = join(dirname(file), `.simfleet.${randomBytes(12).toString("hex")}.probe`);
   try {
     await createFile(probe, "", { mode: 0o600 });
     await unlink(probe);
     return undefined;
   } catch (thrown) {
-    return `nothing can be written into ${dirname(sink.path)}: ${messageOf(thrown)}`;
+    return `nothing can be written into ${dirname(file)}: ${messageOf(thrown)}`;
   }
 }
 
@@ -115,26 +118,15 @@ function contentOf(handover: Handover): string {
   return bare === undefined ? `${JSON.stringify(fieldsOf(handover))}\n` : bare.reveal();
 }
 
-async function writeSecret(sink: Extract<Sink, { kind: "file" }>, content: string): Promise<void> {
+async function writeSecret(path: string, content: string): Promise<Fault | undefined> {
   try {
-    await replaceFile(sink.path, content, { mode: 0o600 });
+    await replaceFile(path, content, { mode: 0o600 });
+    return undefined;
   } catch (thrown) {
     const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : messageOf(thrown);
     const isFinal = ["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM", "EROFS"].includes(code);
-    throw new SinkError(sink, `it cannot be written (${code})`, { isFinal });
+    return { words: `it cannot be written (${code})`, isFinal };
   }
-}
-
-type KubernetesSink = Extract<Sink, { kind: "kubernetesSecret" }>;
-
-async function patchSecret(sink: KubernetesSink, content: string, { pod }: SinkDeps, signal: AbortSignal) {
-  const status = await replaceSecret(sink.secret, content, pod, signal).catch((thrown: unknown) => {
-    signal.throwIfAborted();
-    throw new SinkError(sink, messageOf(thrown), { isFinal: false });
-  });
-  if (status === 200) return;
-  const isFinal = status >= 400 && status < 500 && status !== 409 && status !== 429;
-  throw new SinkError(sink, `the API server of Kubernetes returned ${status}`, { isFinal });
 }
 
 const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -144,23 +136,22 @@ const maxBytes = 1_048_576;
 /**
  * Replaces one key of a Kubernetes Secret with the rights of the pod: its service account needs `patch` for this Secret
  * alone. The token is read each time, since Kubernetes replaces it.
- * @returns the status of the API server's answer; 200: the Secret has the content
- * @throws Error if there is no response, or no API server to ask
  */
-async function replaceSecret(
-  { name, key }: KubernetesSink["secret"],
+async function patchSecret(
+  { name, key }: NonNullable<Sink["kubernetesSecret"]>,
   content: string,
   { env, folder = accountFolder }: SinkDeps["pod"],
   signal: AbortSignal,
-): Promise<number> {
+): Promise<Fault | undefined> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = env;
-  if (!host) throw new Error("this process does not run in a pod (KUBERNETES_SERVICE_HOST is not set)");
-  const [token = "", namespace = "", ca = ""] = ["token", "namespace", "ca.crt"].map((file) =>
-    readFileOnce(join(folder, file), { links: "follow", maxBytes }).bytes.toString("utf8"),
-  );
+  if (!host) return { words: "this process does not run in a pod (KUBERNETES_SERVICE_HOST is not set)" };
   const { Agent, request } = await import("undici");
-  const dispatcher = new Agent({ connect: { ca } });
+  let dispatcher: InstanceType<typeof Agent> | undefined;
   try {
+    const [token = "", namespace = "", ca = ""] = ["token", "namespace", "ca.crt"].map((file) =>
+      readFileOnce(join(folder, file), { links: "follow", maxBytes }).bytes.toString("utf8"),
+    );
+    dispatcher = new Agent({ connect: { ca } });
     const address = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
     const { statusCode, body } = await request(`${address}/api/v1/namespaces/${namespace.trim()}/secrets/${name}`, {
       dispatcher,
@@ -170,15 +161,25 @@ async function replaceSecret(
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
     await body.dump();
-    return statusCode;
+    if (statusCode === 200) return undefined;
+    const isFinal = statusCode >= 400 && statusCode < 500 && statusCode !== 409 && statusCode !== 429;
+    return { words: `the API server of Kubernetes returned ${statusCode}`, isFinal };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return { words: messageOf(thrown) };
   } finally {
-    await dispatcher.destroy();
+    await dispatcher?.destroy();
   }
 }
 
-async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, handover: Handover, deps: SinkDeps): Promise<void> {
-  const read = deps.readSecretFile(sink.secretFile);
-  if ("fault" in read) throw new SinkError(sink, read.fault, { isFinal: false });
+async function sendTo(
+  { url, secretFile, allowPrivate }: NonNullable<Sink["webhook"]>,
+  id: string,
+  handover: Handover,
+  { webhooks, readSecretFile }: SinkDeps,
+): Promise<Fault | undefined> {
+  const read = readSecretFile(secretFile);
+  if ("fault" in read) return { words: read.fault };
   const { rotation, rotationId, profile, credentialsId, type, startedAtMs } = handover;
   const body = JSON.stringify({
     type: "credential.handed-over",
@@ -186,23 +187,20 @@ async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, handover: Handov
     data: { rotation, rotationId, profile, credentialsId, type, credentials: fieldsOf(handover) },
   });
   const secret = new Secret(read.secret);
-  let delivery: Delivery;
   try {
-    const id = `${rotationId}-${sinkKey(sink)}`;
-    const reach = sink.allowPrivate === true ? "anywhere" : "public";
-    delivery = await deps.webhooks.send({ url: sink.url, id, body, secrets: [secret], reach });
+    const reach = allowPrivate ? "anywhere" : "public";
+    const delivery = await webhooks.send({ url, id, body, secrets: [secret], reach });
+    if (delivery.kind === "accepted") return undefined;
+    if (delivery.kind === "unanswered") return { words: delivery.reason };
+    return { ...delivery, words: `it returned ${delivery.status}` };
   } catch (thrown) {
-    throw new SinkError(sink, messageOf(thrown), { isFinal: true });
+    return { words: messageOf(thrown), isFinal: true };
   } finally {
     secret.forget();
   }
-  if (delivery.kind === "accepted") return;
-  if (delivery.kind === "unanswered") throw new SinkError(sink, delivery.reason, { isFinal: false });
-  const { status, isFinal, retryAfterMs } = delivery;
-  throw new SinkError(sink, `it returned ${status}`, { isFinal, retryAfterMs });
 }
 
 export function foldersOfSinks(entries: Readonly<Record<string, { readonly sinks: readonly Sink[] }>>): string[] {
   const sinks = Object.values(entries).flatMap((entry) => entry.sinks);
-  return sinks.flatMap((sink) => (sink.kind === "file" ? [dirname(sink.path)] : []));
+  return sinks.flatMap(({ file }) => (file === undefined ? [] : [dirname(file)]));
 }

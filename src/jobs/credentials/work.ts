@@ -3,9 +3,9 @@
  * continues from its record only, so it does not matter which process does it, or how the previous one ended.
  */
 import type { CredentialInput, CredentialSet } from "#api/operations/credentials.ts";
-import { ConfigError, SimfleetError, PlatformError } from "#core/errors.ts";
+import { ConfigError, SimfleetError, PlatformError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
-import { dayMs, minuteMs, secondMs } from "#core/time.ts";
+import { dayMs, every, minuteMs, secondMs } from "#core/time.ts";
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 import { nextProblem } from "#engine/problem.ts";
@@ -60,7 +60,6 @@ export async function workOnRotations(profile: string, context: RotationContext,
   const { signal } = terms;
   for (;;) {
     if (signal.aborted) return { kind: "handed-back" };
-    await checkAges(profile, context, terms);
     const inProgress = await context.log.inProgress(profile);
     if (inProgress.length === 0) return { kind: "ended" };
     const nowMs = context.clock.wallMs();
@@ -80,10 +79,6 @@ export async function statusOf(profile: string, context: RotationContext): Promi
   const nowMs = context.clock.wallMs();
   const inProgress = await context.log.inProgress(profile);
   if (inProgress.some(({ nextAtMs }) => nextAtMs <= nowMs)) return "due";
-  for (const { name, maxAgeMs } of rotationsOf(profile, context.rotations)) {
-    if (maxAgeMs === undefined || inProgress.some((record) => record.name === name)) continue;
-    if (((await context.log.ageCheck({ name, profile })).nextCheckAtMs ?? 0) <= nowMs) return "due";
-  }
   return inProgress.length > 0 ? "waiting" : "none";
 }
 
@@ -155,34 +150,36 @@ function rulesFor({ state }: RotationRecord, fault: unknown): FaultRules {
 
 // Checks the age of secrets whose rotation has a maximum age, and reports each older one once.
 
-const pollIntervalMs = 60 * minuteMs;
+const ageIntervalMs = 60 * minuteMs;
 
-async function checkAges(profile: string, context: RotationContext, { signal, emit }: Terms): Promise<void> {
+/** Checks the ages now and then every hour. @returns stops it */
+export function watchAges(profile: string, context: RotationContext, emit: Terms["emit"]): () => void {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const check = (): void => {
+    checkAges(profile, context, signal).catch((thrown: unknown) => {
+      if (!signal.aborted) emit({ message: `the age of the secrets of ${profile} is not known: ${messageOf(thrown)}` });
+    });
+  };
+  check();
+  const stopChecking = every(ageIntervalMs, check);
+  return () => {
+    stopChecking();
+    stopping.abort();
+  };
+}
+
+/** @throws errors of the store; PlatformError */
+export async function checkAges(profile: string, context: RotationContext, signal: AbortSignal): Promise<void> {
   const { log, clock } = context;
-  const nowMs = clock.wallMs();
   for (const rotation of rotationsOf(profile, context.rotations)) {
-    const { name, maxAgeMs } = rotation;
-    if (maxAgeMs === undefined || signal.aborted) continue;
-    const check = await log.ageCheck(rotation);
-    if ((check.nextCheckAtMs ?? 0) > nowMs) continue;
-    const record = await log.record(name);
-    if (record !== undefined && !isRotationOver(record)) continue;
-    const change = { nextCheckAtMs: nowMs + pollIntervalMs };
-    try {
-      const sets = await accountSets(context.accountFor(profile), signal).list();
-      const { credentialsId, createdAtMs = 0, updatedAtMs = 0 } = currentSet(rotation, record, sets) ?? {};
-      const sinceMs = Math.max(createdAtMs, updatedAtMs);
-      const since = new Date(sinceMs).toISOString();
-      const reported = `${credentialsId} since ${since}`;
-      const isDue = sinceMs > 0 && nowMs - sinceMs >= maxAgeMs && reported !== check.reported;
-      const event = { type: "credential.expiring", fields: { credentialsId, since } } as const;
-      if (isDue) await log.noteAge(name, check, { ...change, reported }, { events: [event] });
-      else await log.noteAge(name, check, change);
-    } catch (thrown) {
-      if (signal.aborted || !(thrown instanceof SimfleetError)) throw thrown;
-      emit({ message: `the age of ${name} is not known: ${thrown.message}` });
-      await log.noteAge(name, check, change);
-    }
+    const record = await log.record(rotation.name);
+    if (rotation.maxAgeMs === undefined || (record !== undefined && !isRotationOver(record))) continue;
+    const sets = await accountSets(context.accountFor(profile), signal).list();
+    const { credentialsId, createdAtMs = 0, updatedAtMs = 0 } = currentSet(rotation, record, sets) ?? {};
+    const sinceMs = Math.max(createdAtMs, updatedAtMs);
+    if (credentialsId === undefined || sinceMs === 0 || clock.wallMs() - sinceMs < rotation.maxAgeMs) continue;
+    await log.noteExpiring(rotation, { credentialsId, since: new Date(sinceMs).toISOString() });
   }
 }
 
@@ -199,11 +196,11 @@ async function makeSecret(step: CredentialStep): Promise<RotationResult> {
 
 async function deliver(step: CredentialStep): Promise<RotationResult> {
   const { rotation, record, deps, signal } = step;
-  const { name, profile, constants, source } = rotation;
+  const { name, profile, constants, generate, from } = rotation;
   const { rotationId, newId: credentialsId, type, startedAtMs } = record;
   const secrets = await step.secrets();
   const named = { rotation: name, rotationId, profile, credentialsId, type, startedAtMs };
-  const handover = { ...named, secrets, constants, field: source.field };
+  const handover = { ...named, secrets, constants, field: (generate ?? from)?.field };
   const give = (sink: Sink) => handOver(sink, handover, deps.sinkDeps, signal);
   return handOverToAll(step, rotation.sinks, give, { type: "credential.handed-over", fields: {} });
 }

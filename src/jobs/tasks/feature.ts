@@ -15,7 +15,7 @@ export const tasks = feature({
       runService: needs.runs.service,
       sims: needs.inventory.service,
       usage: needs.usage,
-      credentials: needs.credentials.service,
+      credentials: needs.credentials,
       authKeys: needs.authKeys,
     });
     const configured = [...config.schedules.map(({ task }) => task), ...config.automations.map(({ action }) => action)];

@@ -15,7 +15,7 @@ import { webhookSender } from "#events/webhook/webhook.ts";
 import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#jobs/credentials/config.ts";
 import { authKeyAccount, type AuthKeyDeps, rotateAuthKey } from "#jobs/authkeys/work.ts";
-import { CommandRunner } from "#jobs/credentials/command.ts";
+import { commandRunner } from "#jobs/credentials/command.ts";
 import { handOver } from "#jobs/credentials/sinks.ts";
 import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
@@ -55,7 +55,7 @@ export class KeyHarness {
   change: (harness: AuthKeyDeps) => AuthKeyDeps = (harness) => harness;
   /** Whether a life waits after each move until it uses the AuthKey of its file, so that it makes the same moves each time. */
   isSettling = false;
-  sinks: readonly Sink[] = [{ kind: "file", path: this.file }];
+  sinks: readonly Sink[] = [{ file: this.file }];
 
   constructor(storeDeps: { redis: Redis; keys: Keys; sandbox: Sandbox; who?: Who }) {
     const { redis, keys, sandbox, who = "root" } = storeDeps;
@@ -173,7 +173,7 @@ export class KeyHarness {
       },
     };
     const sinkDeps = {
-      commands: new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock }),
+      commands: commandRunner({ env: { PATH: process.env.PATH }, clock: systemClock }),
       readSecretFile,
       webhooks: webhookSender({ clock: systemClock, userAgent: "simfleet/test" }),
       pod: { env: {} },

@@ -203,14 +203,14 @@ describe("AuthKey rotations that cannot continue", () => {
 
   it("an AuthKey rotation keeps both AuthKeys after a failed command that may have passed on the new one", async () => {
     const harness = open();
-    harness.sinks = [...harness.sinks, { kind: "command", command: ["/bin/false"] }];
+    harness.sinks = [...harness.sinks, { command: ["/bin/false"] }];
     await harness.begin();
     const waiting = await harness.live(undefined, 20);
     expect(waiting).toMatchObject({ state: "verified", reason: expect.stringContaining("/bin/false") });
     expect(waiting.problem).toMatchObject({ message: waiting.reason, attempts: waiting.tries });
     expect(waiting.problem?.nextAttemptMs).toBeGreaterThan(waiting.problem?.sinceMs ?? 0);
     expect(harness.ids()).toHaveLength(2);
-    harness.sinks = [...harness.sinks.slice(0, 1), { kind: "command", command: ["/bin/cat"] }];
+    harness.sinks = [...harness.sinks.slice(0, 1), { command: ["/bin/cat"] }];
     expect((await harness.live()).state).toBe("done");
   });
 

@@ -1,5 +1,5 @@
 /** What becomes of work that has killed three workers, and how a user continues it. */
-import { afterAll, beforeAll as before, expect, it } from "vitest";
+import { afterAll, beforeAll as before, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type PoisonGuard, quarantined } from "#engine/poison-guard.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
@@ -11,6 +11,8 @@ import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/open.ts"
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { CredentialService, reportOfRotation } from "#jobs/credentials/open.ts";
 import { statusOf } from "#jobs/credentials/work.ts";
+import type { Kernel } from "#kernel/kernel.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { syncInventory } from "#jobs/inventory/work.ts";
 import { reportOfSync } from "#jobs/inventory/service.ts";
 import type { Sandbox } from "#sandbox/server.ts";
@@ -74,17 +76,13 @@ it("a rotation that was quarantined is continued by a request of a person, not b
   await harness.work({ ...harness.context(), guard: deadly });
   const { rotation, clock } = harness;
   const service = new CredentialService({
-    log: rotationLog({
-      ...place,
-      bounds: keptBounds,
-    }),
+    ...place,
+    bounds: keptBounds,
     clock,
-    rotations: { [rotation.name]: rotation },
-    queues: { enqueue: () => Promise.resolve() },
-    accountFor: () => harness.account(),
-    requireSeal: () => undefined,
-    freezeOf: () => Promise.resolve(undefined),
-  });
+    workerRegistry: new WorkerRegistry(place),
+    lifecycle: { onStop: (_: string, stop: () => Promise<void>) => onTestFinished(stop) },
+    config: { rotations: { [rotation.name]: rotation }, seal: { key: harness.key }, unread: [] },
+  } as unknown as Kernel);
   const { signal } = new AbortController();
   expect((await service.rotate(rotation.name, { by: "schedule:monthly", signal })).waitsFor).toBe("quarantined");
   expect((await service.rotate(rotation.name, { by: "cli:anna", signal })).waitsFor).toBeNull();

@@ -1,5 +1,6 @@
 /** Rotations that give a set another secret. */
 import { expect, it } from "vitest";
+import { checkAges } from "#jobs/credentials/work.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { type HarnessOptions, oldSecret, RotationHarness } from "./rotation-harness.ts";
 
@@ -56,7 +57,8 @@ it("an in-place rotation passes all fields of its type to sinks and platform", a
   const harness = await open({
     rotation: {
       type: "username-password-credentials",
-      source: { kind: "command", command: ["printf", "one\\r\\ntwo\\r\\n\\n"], field: "password" },
+      generate: undefined,
+      from: { command: ["printf", "one\\r\\ntwo\\r\\n\\n"], field: "password" },
       constants: { username: "broker" },
     },
   });
@@ -77,7 +79,7 @@ it("a rotation reports once when its secret exceeds the maximum age", async () =
   const harness = await open({ rotation: { maxAgeMs: 86_400_000 } });
   harness.makeOldSet();
   for (let hours = 0; hours < 30; hours += 1) {
-    await harness.work();
+    await checkAges(harness.profile, harness.context(), new AbortController().signal);
     harness.clock.pass(3_600_000);
   }
   expect(await harness.events()).toEqual([

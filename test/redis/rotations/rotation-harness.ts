@@ -16,7 +16,7 @@ import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
 import type { Rotation } from "#jobs/credentials/config.ts";
 import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
-import { CommandRunner } from "#jobs/credentials/command.ts";
+import { commandRunner } from "#jobs/credentials/command.ts";
 import { type RotationContext, planRotation, workOnRotations } from "#jobs/credentials/work.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
@@ -90,7 +90,7 @@ export class RotationHarness {
     this.folder = folder;
     const webhookSecret = join(folder, "hook-secret");
     writeFileSync(webhookSecret, `whsec_${Buffer.alloc(32, 5).toString("base64")}`, { mode: 0o600 });
-    const hook = { kind: "webhook", url: `${receiver?.url}/hook`, secretFile: webhookSecret } as const;
+    const hook = { webhook: { url: `${receiver?.url}/hook`, secretFile: webhookSecret, allowPrivate: false } } as const;
     const name = `psk-${this.profile}`;
     this.rotation = {
       name,
@@ -98,12 +98,12 @@ export class RotationHarness {
       type: "psk",
       credentialsId: name,
       description: "of a test",
-      source: { kind: "generate", field: "key", recipe: { kind: "bytes", bytes: 32, encoding: "base64url" } },
+      generate: { field: "key", bytes: 32, encoding: "base64url" },
       constants: {},
       strategy: "successor",
       graceMs: 36e5,
       maxAgeMs: undefined,
-      sinks: [{ kind: "file", path: this.sinkFile }, ...(receiver === undefined ? [] : [hook])],
+      sinks: [{ file: this.sinkFile }, ...(receiver === undefined ? [] : [hook])],
       ...options.rotation,
     };
     this.feed = new Feed({ ...options.place, bounds: keptBounds, clock: this.clock });
@@ -176,7 +176,7 @@ export class RotationHarness {
       clock: this.clock,
       guard: noGuard,
       sinkDeps: {
-        commands: between("command", new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock })),
+        commands: between("command", commandRunner({ env: { PATH: process.env.PATH }, clock: systemClock })),
         readSecretFile,
         webhooks: between("webhook", webhooks),
         pod: { env: {} },

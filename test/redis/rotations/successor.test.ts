@@ -158,7 +158,7 @@ describe("rotations that do not start", () => {
   });
 
   it("a rotation does not start if the folder of a file sink is missing", async () => {
-    const harness = await open({ rotation: { sinks: [{ kind: "file", path: "/no/such/folder/key" }] } });
+    const harness = await open({ rotation: { sinks: [{ file: "/no/such/folder/key" }] } });
     expect(await refusalOf(harness.begin())).toMatch(
       /CONFIG_INVALID .*sinks.0: nothing can be written into \/no\/such\/folder/s,
     );
@@ -240,7 +240,7 @@ describe("rotations that cannot continue", () => {
 
   it("a rotation leaves everything unchanged when the new secret cannot be generated", async () => {
     const harness = await open({
-      rotation: { source: { kind: "command", command: ["sh", "-c", "echo no luck >&2; exit 3"], field: "key" } },
+      rotation: { generate: undefined, from: { command: ["sh", "-c", "echo no luck >&2; exit 3"], field: "key" } },
     });
     harness.makeOldSet();
     await harness.begin();
@@ -256,7 +256,7 @@ it("a sink command receives the secret on standard input and its purpose in the 
   const harness = await open();
   const out = join(harness.folder, "stored");
   const script = `cat >"$0"; env >"$0.seen"; tr "\\0" " " </proc/$$/cmdline >>"$0.seen"`;
-  Object.assign(harness.rotation, { sinks: [{ kind: "command", command: ["sh", "-c", script, out] }] });
+  Object.assign(harness.rotation, { sinks: [{ command: ["sh", "-c", script, out] }] });
   await harness.begin();
   const record = await harness.workToEnd();
   expect(record.state).toBe("done");

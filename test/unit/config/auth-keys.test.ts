@@ -12,9 +12,9 @@ authKeys:
   plant: { sinks: [{ command: [/usr/local/bin/store, plant] }], graceSeconds: 60 }
 `);
     expect(authKeys).toEqual({
-      default: { sinks: [{ kind: "file", path: "/run/secrets/auth-key" }], graceMs: 86_400_000, profile: "default" },
+      default: { sinks: [{ file: "/run/secrets/auth-key" }], graceMs: 86_400_000, profile: "default" },
       plant: {
-        sinks: [{ kind: "command", command: ["/usr/local/bin/store", "plant"] }],
+        sinks: [{ command: ["/usr/local/bin/store", "plant"] }],
         graceMs: 60_000,
         profile: "default",
       },

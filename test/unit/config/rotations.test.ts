@@ -14,12 +14,12 @@ describe("rotation settings", () => {
       type: "psk",
       credentialsId: "mqtt-psk",
       description: undefined,
-      source: { kind: "generate", field: "key", recipe: { kind: "bytes", bytes: 32, encoding: "base64url" } },
+      generate: { field: "key", bytes: 32, encoding: "base64url" },
       constants: {},
       strategy: "successor",
       graceMs: 86_400_000,
       maxAgeMs: undefined,
-      sinks: [{ kind: "file", path: "/run/out/psk" }],
+      sinks: [{ file: "/run/out/psk" }],
     });
   });
 

@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
-import type { Rotation, SecretSource, Sink } from "#jobs/credentials/config.ts";
-import { CommandRunner } from "#jobs/credentials/command.ts";
+import type { Rotation, Given, Sink } from "#jobs/credentials/config.ts";
+import { commandRunner } from "#jobs/credentials/command.ts";
 import { drawn, newSecret } from "#jobs/credentials/new-secret.ts";
 import { handOver, SinkError, sinkFault, sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
 import { entriesRenamed, mayMean, referencesIn } from "#jobs/credentials/references.ts";
@@ -34,7 +34,7 @@ function isAlive(pid: number): boolean {
 
 const never = new AbortController().signal;
 const env = { PATH: process.env.PATH, SIMFLEET_AUTH_KEY: "not-for-programs" };
-const commands = new CommandRunner({ env, clock: systemClock, timeoutMs: 400 });
+const commands = commandRunner({ env, clock: systemClock, timeoutMs: 400 });
 const harness = {
   commands,
   readSecretFile,
@@ -42,13 +42,13 @@ const harness = {
   pod: { env: {} },
 };
 
-const rotationOf = (source: SecretSource, more: Partial<Rotation> = {}): Rotation => ({
+const rotationOf = (from: Given, more: Partial<Rotation> = {}): Rotation => ({
   name: "a",
   profile: "default",
   type: "psk",
   credentialsId: "a",
   description: undefined,
-  source,
+  from,
   constants: {},
   strategy: "successor",
   graceMs: 0,
@@ -63,13 +63,13 @@ describe("generated values", () => {
     ["base64", /^[\w+/]{43}=$/],
     ["hex", /^[0-9a-f]{64}$/],
   ] as const)("a generated value is encoded as %s", (encoding, form) => {
-    expect(drawn({ kind: "bytes", bytes: 32, encoding })).toMatch(form);
+    expect(drawn({ field: "key", bytes: 32, encoding })).toMatch(form);
   });
 
   it("a generated value has its configured length and a uniform distribution of characters", () => {
     const alphabet = "abcdefghij";
     const counts = new Map<string, number>();
-    for (const letter of drawn({ kind: "letters", length: 4_096, alphabet })) {
+    for (const letter of drawn({ field: "key", encoding: "hex", length: 4_096, alphabet })) {
       counts.set(letter, (counts.get(letter) ?? 0) + 1);
     }
     expect([...counts.keys()].sort().join("")).toBe(alphabet);
@@ -79,13 +79,12 @@ describe("generated values", () => {
 });
 
 describe("new secrets", () => {
-  const made = async (source: SecretSource, more: Partial<Rotation> = {}): Promise<Record<string, string>> => {
+  const made = async (source: Given, more: Partial<Rotation> = {}): Promise<Record<string, string>> => {
     const types = { psk: ["key"], pair: ["user", "word"] };
     const fields = await newSecret(rotationOf(source, more), types, harness, never);
     return Object.fromEntries(Object.entries(fields).map(([name, secret]) => [name, secret.reveal()]));
   };
-  const printed = (text: string, field?: string): SecretSource => ({
-    kind: "command",
+  const printed = (text: string, field?: string): Given => ({
     command: ["printf", "%s", text],
     field,
   });
@@ -97,9 +96,9 @@ describe("new secrets", () => {
   it("a new secret is read from a file that others cannot read", async () => {
     const path = join(folder, "next");
     writeFileSync(path, "from the file\n", { mode: 0o600 });
-    expect(await made({ kind: "file", path, field: "key" })).toEqual({ key: "from the file" });
+    expect(await made({ file: path, field: "key" })).toEqual({ key: "from the file" });
     chmodSync(path, 0o644);
-    await expect(made({ kind: "file", path, field: "key" })).rejects.toThrow("can be read by others");
+    await expect(made({ file: path, field: "key" })).rejects.toThrow("can be read by others");
   });
 
   it("a new secret can be a JSON object of fields completed by constants", async () => {
@@ -190,7 +189,7 @@ const what = {
 };
 
 describe("Kubernetes Secrets as sinks", () => {
-  const sink = { kind: "kubernetesSecret", secret: { name: "simfleet", key: "auth-key" } } as const;
+  const sink = { kubernetesSecret: { name: "simfleet", key: "auth-key" } } as const;
 
   /** An API server of Kubernetes that gives one answer to all, and keeps what it was asked. */
   async function server(status: number) {
@@ -259,10 +258,10 @@ describe("file sinks", () => {
     const inside = mkdtempSync(join(folder, "sink-"));
     const path = join(inside, "key");
     writeFileSync(path, "before", { mode: 0o644 });
-    await handOver({ kind: "file", path }, what, harness, never);
-    await handOver({ kind: "file", path }, what, harness, never);
+    await handOver({ file: path }, what, harness, never);
+    await handOver({ file: path }, what, harness, never);
     expect([readFileSync(path, "utf8"), readdirSync(inside)]).toEqual(["the value", ["key"]]);
-    await handOver({ kind: "file", path }, { ...what, field: undefined }, harness, never);
+    await handOver({ file: path }, { ...what, field: undefined }, harness, never);
     expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ key: "the value", user: "me" });
   });
 
@@ -271,16 +270,16 @@ describe("file sinks", () => {
     const victim = join(inside, "victim");
     writeFileSync(victim, "untouched", { mode: 0o644 });
     for (const name of [`.key.${process.pid}.simfleet`, ".key.simfleet-probe"]) symlinkSync(victim, join(inside, name));
-    const sink = { kind: "file", path: join(inside, "key") } as const;
+    const sink = { file: join(inside, "key") } as const;
     expect(await sinkFault(sink)).toBeUndefined();
     await handOver(sink, what, harness, never);
     expect(readFileSync(victim, "utf8")).toBe("untouched");
-    expect(readFileSync(sink.path, "utf8")).toBe("the value");
+    expect(readFileSync(sink.file, "utf8")).toBe("the value");
     expect(readdirSync(inside)).toHaveLength(4);
   });
 
   it("a file sink without its folder fails permanently", async () => {
-    const sink = { kind: "file", path: join(folder, "no", "key") } as const;
+    const sink = { file: join(folder, "no", "key") } as const;
     const thrown = await handOver(sink, what, harness, never).catch((error: unknown) => error);
     expect(thrown).toBeInstanceOf(SinkError);
     expect(thrown).toMatchObject({ isFinal: true, message: expect.stringContaining("(ENOENT)") });
@@ -288,9 +287,9 @@ describe("file sinks", () => {
 
   it("sinks have distinct keys, and their names show no arguments or URL paths", () => {
     const sinks: Sink[] = [
-      { kind: "command", command: ["/bin/store", "token=abc"] },
-      { kind: "command", command: ["/bin/store", "token=abd"] },
-      { kind: "webhook", url: "https://x.example/hooks/T0K3N", secretFile: "/s" },
+      { command: ["/bin/store", "token=abc"] },
+      { command: ["/bin/store", "token=abd"] },
+      { webhook: { url: "https://x.example/hooks/T0K3N", secretFile: "/s", allowPrivate: false } },
     ];
     expect(new Set(sinks.map(sinkKey)).size).toBe(3);
     expect(sinks.map(sinkName)).toEqual(["command /bin/store", "command /bin/store", "webhook x.example"]);
