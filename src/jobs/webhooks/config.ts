@@ -57,7 +57,9 @@ export const webhooksSection = section(
   "Receivers of events, each with a name. See docs/webhooks.md for how to receive and verify messages.",
 );
 
-export type Webhook = Readonly<ReturnType<typeof readWebhooks>[string]["webhook"]>;
+/** A webhook, with its address and secrets as they are now. */
+export type Receiver = ReturnType<typeof readWebhooks>[string];
+export type Webhook = Readonly<Receiver["webhook"]>;
 
 /** Reads the section, its files, and checks it against the catalogue of events. */
 export function readWebhooks(entries: Readonly<Record<string, Written>>, profiles: readonly string[], report: Report) {

@@ -13,7 +13,7 @@ export const webhooks = feature({
     const { service, consume } = openWebhooks(kernel);
     return {
       service,
-      routes: async () => (await import("./open.ts")).webhookEndpoints(service),
+      routes: () => service.endpoints(),
       work: async () => {
         const deliverers = await consume(logIncidents(kernel.logger, { job: "deliver" }));
         return deliverers.map((deliverer) => kernel.watchOver("deliveries", deliverer));

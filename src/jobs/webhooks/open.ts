@@ -5,17 +5,10 @@ import { notConfigured, SimfleetError } from "#core/errors.ts";
 import { reportOf } from "#contract/fields.ts";
 import { documentOfEvent } from "#events/contract.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
-import {
-  type DeliveryContext,
-  type DeliveryQueues,
-  type WebhookEndpoint,
-  deliverEvent,
-  deliveryQueues,
-  sendOnce,
-  wordsFor,
-} from "./work.ts";
+import { type DeliveryContext, type DeliveryQueues, deliverEvent, deliveryQueues, sendOnce, wordsFor } from "./work.ts";
 import { type Delivery, beginDeliveries, deliveryIdOf, DeliveryLog, partsOf, placeOf } from "./deliveries.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
+import type { Receiver } from "./config.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { consumeFeed } from "#events/consumer.ts";
@@ -23,7 +16,6 @@ import type { Kernel } from "#kernel/kernel.ts";
 
 interface WebhookDeps extends Omit<DeliveryContext, "guard"> {
   readonly queues: DeliveryQueues;
-  readonly names: readonly string[];
   /** Account of a test message, if the webhook receives events of all accounts. */
   readonly profile: string;
 }
@@ -36,8 +28,9 @@ export class WebhookService {
   }
 
   /** @throws SimfleetError WEBHOOK_NOT_FOUND */
-  #endpointOf(name: string): WebhookEndpoint {
-    const found = this.#deps.endpointOf(name);
+  #receiver(name: string): Receiver {
+    const { receivers } = this.#deps;
+    const found = Object.hasOwn(receivers, name) ? receivers[name] : undefined;
     if (found !== undefined) return found;
     throw notConfigured("WEBHOOK_NOT_FOUND", "webhook", name, this.#names());
   }
@@ -51,14 +44,14 @@ export class WebhookService {
 
   /** Only the origin of the address is shown: the rest may be secret. @throws SimfleetError WEBHOOK_NOT_FOUND */
   async show(name: string): Promise<routes.WebhookReport> {
-    const { webhook, url } = this.#endpointOf(name);
+    const { webhook, url } = this.#receiver(name);
     const [status, pending, [last]] = await Promise.all([
       this.#deps.log.status(name),
       this.#deps.log.pendingCount(name),
       this.#deps.log.newest(name, { limit: 1 }),
     ]);
     const lastDelivery = last && reportOfDelivery(last);
-    return reportOf(routes.webhookReport, { ...webhook, ...status, url: new URL(url).origin, pending, lastDelivery });
+    return reportOf(routes.webhookReport, { ...webhook, ...status, url: new URL(url()).origin, pending, lastDelivery });
   }
 
   /** All configured webhooks, sorted by name. */
@@ -67,7 +60,7 @@ export class WebhookService {
   }
 
   #names(): readonly string[] {
-    return this.#deps.names.toSorted();
+    return Object.keys(this.#deps.receivers).sort();
   }
 
   /** Whether a live process delivers to the webhook. */
@@ -81,7 +74,7 @@ export class WebhookService {
    */
   async test(name: string): Promise<routes.TestReport> {
     const { clock, profile, sender } = this.#deps;
-    const receiver = this.#endpointOf(name);
+    const receiver = this.#receiver(name);
     const id = `test-${randomBytes(9).toString("hex")}`;
     const about = { profile: receiver.webhook.profile ?? profile, fields: { webhook: name } };
     const sent = await sendOnce({ id, type: "webhook.test", atMs: clock.wallMs(), ...about }, receiver, sender);
@@ -99,7 +92,7 @@ export class WebhookService {
    * @throws SimfleetError WEBHOOK_NOT_FOUND
    */
   async resume(name: string): Promise<routes.WebhookReport> {
-    this.#endpointOf(name);
+    this.#receiver(name);
     await this.#deps.log.resume(name);
     return this.show(name);
   }
@@ -113,7 +106,7 @@ export class WebhookService {
     { webhook, state }: { readonly webhook?: string | undefined; readonly state?: Delivery["state"] | undefined },
     page: { readonly limit: number; readonly cursor?: string | undefined },
   ): Promise<{ deliveries: routes.DeliveryReport[]; nextCursor: string | null }> {
-    if (webhook !== undefined) this.#endpointOf(webhook);
+    if (webhook !== undefined) this.#receiver(webhook);
     const after = page.cursor === undefined ? undefined : cursorOf(page.cursor);
     const limit = page.limit + 1;
     /** Deliveries of one webhook after the cursor, in the combined order of all webhooks: by event, then by name. */
@@ -144,7 +137,7 @@ export class WebhookService {
    */
   async redeliver(deliveryId: string): Promise<routes.DeliveryDocument> {
     const { webhook, event } = await this.#deliveryNamed(deliveryId);
-    this.#endpointOf(webhook);
+    this.#receiver(webhook);
     if ((await this.#deps.log.status(webhook)).state === "stopped") {
       const message = `${webhook} is stopped: resume it with simfleet webhooks resume ${webhook}`;
       throw new SimfleetError("WEBHOOK_STOPPED", message);
@@ -152,6 +145,19 @@ export class WebhookService {
     if ((await this.#deps.log.redeliver(deliveryId)) === "pending")
       await this.#deps.queues.enqueueNow(webhook, event.id);
     return this.delivery(deliveryId);
+  }
+
+  endpoints(): readonly Endpoint[] {
+    return [
+      endpoint(routes.listWebhooks, async () => ({ webhooks: await this.list(), nextCursor: null })),
+      endpoint(routes.testWebhook, ({ params }) => this.test(params.name)),
+      endpoint(routes.resumeWebhook, ({ params }) => this.resume(params.name)),
+      endpoint(routes.listDeliveries, ({ query: { limit, cursor, ...query } }) =>
+        this.deliveries(query, { limit, cursor }),
+      ),
+      endpoint(routes.showDelivery, ({ params }) => this.delivery(params.deliveryId)),
+      endpoint(routes.redeliver, ({ params }) => this.redeliver(params.deliveryId)),
+    ];
   }
 }
 
@@ -172,19 +178,6 @@ function reportOfDelivery(delivery: Delivery): routes.DeliveryReport {
   return reportOf(routes.deliveryReport, { ...delivery, eventId, eventType });
 }
 
-export function webhookEndpoints(webhooks: WebhookService): readonly Endpoint[] {
-  return [
-    endpoint(routes.listWebhooks, async () => ({ webhooks: await webhooks.list(), nextCursor: null })),
-    endpoint(routes.testWebhook, ({ params }) => webhooks.test(params.name)),
-    endpoint(routes.resumeWebhook, ({ params }) => webhooks.resume(params.name)),
-    endpoint(routes.listDeliveries, ({ query: { limit, cursor, webhook, state } }) =>
-      webhooks.deliveries({ webhook, state }, { limit, cursor }),
-    ),
-    endpoint(routes.showDelivery, ({ params }) => webhooks.delivery(params.deliveryId)),
-    endpoint(routes.redeliver, ({ params }) => webhooks.redeliver(params.deliveryId)),
-  ];
-}
-
 /** Messages to one receiver in progress at once, per process. */
 const atOnce = 4;
 const restoreAtOnce = 1_000;
@@ -198,25 +191,21 @@ export type WebhookKernel = Pick<
 
 export function openWebhooks(kernel: WebhookKernel) {
   const { config, clock, guard, lifecycle } = kernel;
-  const { webhooks, profile } = config;
+  const { webhooks: receivers, profile } = config;
   const log = new DeliveryLog(kernel, { keepMs: config.retention.deliveriesMs });
   const queues = deliveryQueues(kernel);
   lifecycle.onStop("delivery queues", () => queues.close());
   const sender = webhookSender(kernel);
   lifecycle.onStop("webhooks", () => sender.close());
-  const endpointOf = (name: string): WebhookEndpoint | undefined => {
-    const found = Object.hasOwn(webhooks, name) ? webhooks[name] : undefined;
-    return found && { webhook: found.webhook, url: found.url(), secrets: found.secrets() };
-  };
-  const context = { log, sender, clock, guard, endpointOf };
-  const service = new WebhookService({ ...context, queues, names: Object.keys(webhooks), profile });
+  const context = { log, sender, clock, guard, receivers };
+  const service = new WebhookService({ ...context, queues, profile });
 
   /** Delivers to a webhook until stopped. Deliveries that are due and have no job are enqueued again. */
   const deliverTo = (webhook: string, onIncident: OnIncident): Promise<Working> => {
     let known: readonly string[] = [];
     /** Reports each problem with the webhook's files once; messages continue with the previous content. */
     const reportFaults = (): void => {
-      const faults = webhooks[webhook]?.faults() ?? [];
+      const faults = receivers[webhook]?.faults() ?? [];
       for (const fault of faults.filter((one) => !known.includes(one))) {
         onIncident({ message: `messages to ${webhook} continue with the previous content of a file: ${fault}` });
       }
@@ -239,13 +228,13 @@ export function openWebhooks(kernel: WebhookKernel) {
    * webhook: one that is configured later receives only events from then on.
    */
   const consume = async (onIncident: OnIncident): Promise<Working[]> => {
-    const deliverers = await Promise.all(Object.keys(webhooks).map((webhook) => deliverTo(webhook, onIncident)));
+    const deliverers = await Promise.all(Object.keys(receivers).map((webhook) => deliverTo(webhook, onIncident)));
     const reader = await consumeFeed({
       ...kernel,
       name: "deliveries",
       // May be repeated with the same events: a delivery is started once, and an existing job is not queued again.
       handle: async (events) => {
-        const all = Object.values(webhooks).map(({ webhook }) => webhook);
+        const all = Object.values(receivers).map(({ webhook }) => webhook);
         for (const [webhook, ids] of await beginDeliveries(events, { log, webhooks: all })) {
           await queues.enqueue(webhook, ids);
         }

@@ -6,12 +6,11 @@
  * unreachable receiver delays neither other webhooks nor runs.
  */
 import { about } from "#core/backoff.ts";
-import type { Secret } from "#core/secret.ts";
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
 import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import { type NoticeEvent, contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
-import type { Webhook } from "./config.ts";
+import type { Receiver } from "./config.ts";
 import { type Delivery, type DeliveryLog, type TryEnd, deliveryIdOf, earlyMs } from "./deliveries.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
@@ -19,20 +18,12 @@ import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
 /** A delivery, as a queue carries it: never the message. */
 type DeliveryReference = Readonly<{ webhook: string; eventId: string }>;
 
-/** Current address and signing secrets of a webhook. */
-export interface WebhookEndpoint {
-  readonly webhook: Webhook;
-  readonly url: string;
-  readonly secrets: readonly Secret[];
-}
-
 export interface DeliveryContext {
   readonly log: DeliveryLog;
   readonly sender: Pick<WebhookSender, "send">;
   readonly clock: Clock;
   readonly guard: Pick<PoisonGuard, "run">;
-  /** Undefined if no webhook with this name is configured. */
-  readonly endpointOf: (webhook: string) => WebhookEndpoint | undefined;
+  readonly receivers: Readonly<Record<string, Receiver>>;
 }
 
 const hourMs = 60 * minuteMs;
@@ -53,13 +44,13 @@ export async function deliverEvent(
   if (signal.aborted) return { kind: "handed-back" };
   const delivery = await log.delivery(deliveryIdOf(webhook, eventId));
   if (delivery === undefined) await log.forget(webhook, eventId);
-  const endpoint = context.endpointOf(webhook);
-  if (delivery?.state !== "pending" || endpoint === undefined) return { kind: "ended" };
+  const receiver = Object.hasOwn(context.receivers, webhook) ? context.receivers[webhook] : undefined;
+  if (delivery?.state !== "pending" || receiver === undefined) return { kind: "ended" };
   if ((await log.status(webhook)).state === "stopped") return { kind: "ended" };
   const waitMs = earlyMs(delivery, clock.wallMs());
   if (waitMs > 0) return postponed(waitMs, delivery);
   const tried = await context.guard.run(`delivery ${delivery.deliveryId}`, async () => {
-    const end = endOf(await sendOnce(delivery.event, endpoint, context.sender), delivery, clock.wallMs());
+    const end = endOf(await sendOnce(delivery.event, receiver, context.sender), delivery, clock.wallMs());
     return { end, noted: await log.noteTry(delivery, end) };
   });
   if (tried === quarantined) {
@@ -71,16 +62,16 @@ export async function deliverEvent(
   return postponed(end.nextAttemptAtMs - clock.wallMs(), delivery);
 }
 
-/** Sends a message about an event to an endpoint once, without retries. */
+/** Sends a message about an event once, without retries. */
 export function sendOnce(
   event: NoticeEvent & { readonly id: string },
-  { webhook, url, secrets }: WebhookEndpoint,
+  { webhook, url, secrets }: Receiver,
   sender: Pick<WebhookSender, "send">,
 ): Promise<Sent> {
   return sender.send({
     ...contentOf(event, webhook.format),
-    url,
-    secrets,
+    url: url(),
+    secrets: secrets(),
     id: `msg_${event.id}`,
     deadlineMs: webhook.timeoutMs,
     reach: webhook.allowPrivate ? "anywhere" : "public",

@@ -3,7 +3,7 @@ import { systemClock } from "#core/time.ts";
 import type { Event, EventType } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.ts";
-import type { Webhook } from "#jobs/webhooks/config.ts";
+import type { Receiver, Webhook } from "#jobs/webhooks/config.ts";
 import { type Delivery, DeliveryLog, beginDeliveries, deliveryKeys, placeOf } from "#jobs/webhooks/deliveries.ts";
 import { type DeliveryContext, deliverEvent } from "#jobs/webhooks/work.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
@@ -17,6 +17,13 @@ export const beganAtMs = 1_790_000_000_000;
 export function webhookOf(name: string, more: Partial<Webhook> = {}): Webhook {
   const usual = { events: ["*"], profile: undefined, allowPrivate: false, timeoutMs: 15_000 };
   return { name, format: "standard", ...usual, ...more };
+}
+
+export function receiversOf(webhooks: readonly Webhook[], urlOf: (name: string) => string): Record<string, Receiver> {
+  const receiverOf = (webhook: Webhook): Receiver => {
+    return { webhook, url: () => urlOf(webhook.name), secrets: () => [], faults: () => [] };
+  };
+  return Object.fromEntries(webhooks.map((webhook) => [webhook.name, receiverOf(webhook)]));
 }
 
 export class DeliveryDeps {
@@ -42,16 +49,7 @@ export class DeliveryDeps {
       clock,
       guard: noGuard,
       sender: { send: (message) => Promise.resolve(this.#answer(message)) },
-      endpointOf: (name) => {
-        const webhook = webhooks.find((one) => one.name === name);
-        return (
-          webhook && {
-            webhook,
-            url: `https://${name}.example/`,
-            secrets: [],
-          }
-        );
-      },
+      receivers: receiversOf(webhooks, (name) => `https://${name}.example/`),
     };
   }
 

@@ -8,7 +8,7 @@ import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { WebhookService } from "#jobs/webhooks/open.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-harness.ts";
+import { beganAtMs, DeliveryDeps, eventOf, receiversOf, webhookOf } from "./delivery-harness.ts";
 
 const { redis, keys, connect } = openTestRedis();
 let harnesses = 0;
@@ -30,7 +30,6 @@ function open() {
     log: harness.log,
     queues,
     clock: systemClock,
-    names: ["ops", "chat", "plant"],
     profile: "default",
     sender: {
       send: (message) => {
@@ -38,16 +37,7 @@ function open() {
         return Promise.resolve(answer);
       },
     },
-    endpointOf: (name) => {
-      const webhook = webhooks.find((one) => one.name === name);
-      return (
-        webhook && {
-          webhook,
-          url: `https://${name}.example/hooks/secret-${name}?token=1`,
-          secrets: [],
-        }
-      );
-    },
+    receivers: receiversOf(webhooks, (name) => `https://${name}.example/hooks/secret-${name}?token=1`),
   });
   return { harness, runs, sent, queues, answerWith: (next: Sent) => (answer = next) };
 }
