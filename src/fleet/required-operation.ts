@@ -11,7 +11,7 @@ import {
   operationOptions,
 } from "./deployment-operation.ts";
 
-interface Deployment {
+export interface Deployment {
   /** `svc`, `soracom`, or the path of a file. */
   readonly name: string;
   readonly operations: DeploymentOperations;

@@ -42,7 +42,6 @@ export function mount(
   { headers, preHandler }: Partial<HttpPart> = {},
 ): void {
   const { schema, config: settings, ...options } = optionsOf(route);
-  const about = (answer: unknown): string | undefined => aboutOf(route, answer);
   const slots = new Slots(readsAtOnce);
   const inTurn = async (read: () => unknown, signal: AbortSignal): Promise<unknown> => {
     await slots.enter(route.path, signal);
@@ -65,11 +64,14 @@ export function mount(
         const signal = AbortSignal.any([gone, AbortSignal.timeout(patienceMs)]);
         const checked = { ...call, rows, signal } as Call<Route>;
         if (creation !== undefined) {
-          const exchange = { request, reply, status: route.status === 201 ? 201 : 202, sha256: rows?.sha256 } as const;
-          return once(deps, exchange, { ...((await creation(checked)) as Creation<object>), about });
+          return once(
+            deps,
+            { request, reply, route, sha256: rows?.sha256 },
+            (await creation(checked)) as Creation<object>,
+          );
         }
         const result = await (route.method === "GET" ? inTurn(() => handle?.(checked), gone) : handle?.(checked));
-        if (request.audit !== undefined) request.audit.about = about(result);
+        if (request.audit !== undefined) request.audit.about = aboutOf(route, result);
         if (route.answer === "lines") return streamed(result as Lines, reply);
         return reply.code(route.status ?? 200).send(result);
       };
@@ -145,7 +147,7 @@ const keyForm = /^[\x21-\x7e]{1,255}$/;
 interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  readonly status: 201 | 202;
+  readonly route: Route;
   /** Hash of rows that came as a whole, hex. */
   readonly sha256: string | undefined;
 }
@@ -154,21 +156,16 @@ interface Exchange {
  * Runs the request, or returns the stored answer.
  * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY; what `create` throws; then no response is stored
  */
-async function once<T extends object>(
+async function once(
   { idempotency }: ControlDeps,
   exchange: Exchange,
-  creation: Creation<T> & { readonly about?: (answer: T) => string | undefined },
+  creation: Creation<object>,
 ): Promise<FastifyReply> {
   const { request, reply } = exchange;
-  const noted = (created: T): T => {
-    if (request.audit !== undefined) request.audit.about = creation.about?.(created);
-    return created;
-  };
   const sha256 = creation.sha256 ?? exchange.sha256;
   const key = keyIn(request);
   if (key === undefined) {
-    const created = await creation.create(creation.newId());
-    return send(reply, answerOf(exchange, noted(created), creation));
+    return send(reply, answerOf(exchange, await creation.create(creation.newId()), creation));
   }
   const claim = await idempotency
     .begin({
@@ -187,8 +184,7 @@ async function once<T extends object>(
   try {
     const found = claim.isResumed ? await creation.find?.(claim.ref) : undefined;
     if (found !== undefined) await creation.abandon?.();
-    const created = found ?? (await creation.create(claim.ref));
-    const answer = answerOf(exchange, noted(created), creation);
+    const answer = answerOf(exchange, found ?? (await creation.create(claim.ref)), creation);
     await claim.answer(answer);
     return await send(reply, answer);
   } catch (thrown) {
@@ -199,7 +195,9 @@ async function once<T extends object>(
   }
 }
 
-function answerOf<T extends object>({ reply, status }: Exchange, created: T, { pathOf }: Creation<T>): Remembered {
+function answerOf({ request, reply, route }: Exchange, created: object, { pathOf }: Creation<object>): Remembered {
+  if (request.audit !== undefined) request.audit.about = aboutOf(route, created);
+  const status = route.status === 201 ? 201 : 202;
   reply.code(status);
   const location = pathOf === undefined ? undefined : `/v1${pathOf(created)}`;
   // The route's schema guarantees a string.

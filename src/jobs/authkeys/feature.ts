@@ -11,12 +11,12 @@ export const authKeys = feature({
   profileData: ["authkeys"],
   events,
   open: async (kernel) => {
-    const { AuthKeyService, authKeyEndpoints } = await import("./open.ts");
+    const { AuthKeyService } = await import("./open.ts");
     const service = new AuthKeyService(kernel);
-    const { config, profileOf, logger } = kernel;
+    const { config, logger } = kernel;
     return {
       service,
-      routes: () => authKeyEndpoints(service, profileOf),
+      routes: () => service.endpoints(),
       // A missing setting here does not prevent the rest of the work.
       work: async (profiles) => {
         const { ownerOf } = await import("./config.ts");

@@ -6,21 +6,14 @@ import type { AuthKeyUser } from "#engine/authkey-users.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { type ProfileJobs, profileJobs } from "#engine/queue/work-queues.ts";
 import { Seal } from "#engine/seal.ts";
-import { requireOperation, requireOperations } from "#fleet/required-operation.ts";
+import { requireOperations } from "#fleet/required-operation.ts";
 import { isUnattended } from "#fleet/task.ts";
 import { openSinks } from "#jobs/credentials/open.ts";
 import { isRotationOver, isToBeDone, newRotationId } from "#jobs/credentials/rotation-machine.ts";
 import { type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import {
-  authKeyAccount,
-  authKeyOperationIds,
-  keyToReplace,
-  workersWith,
-  type AuthKeyDeps,
-  rotateAuthKey,
-} from "./work.ts";
+import { authKeyAccount, keyToReplace, workersWith, type AuthKeyDeps, rotateAuthKey } from "./work.ts";
 import { type KeyOwner, findOwner, requireAuthKeyOptions, requireOwner } from "./config.ts";
 import * as routes from "./contract.ts";
 import { type AuthKeyRotations, authKeyRotations, type AuthKeyRotation, type AuthKeyState } from "./record.ts";
@@ -130,7 +123,7 @@ export class AuthKeyService {
   async consume(owner: KeyOwner, onIncident: (incident: Incident) => void): Promise<Working> {
     const { config, clock, guard, client, accounts } = this.#kernel;
     const { profile, user } = owner;
-    const { operations, options, keys } = requirementsOf(config, owner);
+    const { options, keys } = requirementsOf(config, owner);
     const sinks = (this.#sinks ??= openSinks(this.#kernel, "webhooks of AuthKeys"));
     const deps: AuthKeyDeps = {
       rotations: this.#rotations,
@@ -139,7 +132,7 @@ export class AuthKeyService {
       sinks: options.sinks,
       clock,
       guard,
-      account: authKeyAccount(client(profile), (id) => operations[id], user),
+      account: authKeyAccount(client(profile), { deployment: config.deployment, purpose: feature, user }),
       quietMs: this.#quietMs(owner),
       inUseHere: () => accounts.of(profile).checkSecrets(),
       handOver: (sink, handover, signal) => handOver(sink, handover, sinks, signal),
@@ -159,11 +152,37 @@ export class AuthKeyService {
     return this.#kernel.watchOver(`AuthKeys of ${owner.name}`, working);
   }
 
+  endpoints(): readonly Endpoint[] {
+    const { profileOf } = this.#kernel;
+    return [
+      endpoint(routes.listAuthKeys, async ({ query: { profile: named, user } }) => {
+        const profile = profileOf(named);
+        const authKeys = await this.list(profile, user);
+        return { authKeys, nextCursor: null, rotation: (await this.report(profile, user)) ?? null };
+      }),
+      endpoint(routes.showAuthKeyRotation, async ({ query: { profile: named, user } }) => {
+        const profile = profileOf(named);
+        const report = await this.report(profile, user);
+        if (report !== undefined) return report;
+        throw new SimfleetError("NOT_FOUND", `The AuthKey of ${user ?? profile} has not been rotated`);
+      }),
+      endpoint(routes.planAuthKeyRotation, ({ query: { profile, user, replace } }) =>
+        this.plan(profileOf(profile), replace, user),
+      ),
+      creating(routes.rotateAuthKey, ({ query, body, by }) => {
+        const profile = profileOf(query.profile);
+        return {
+          newId: () => profile,
+          create: () => this.rotate(profile, { by, replaceId: body?.replace, user: query.user }),
+          pathOf: () => "/authkeys",
+        };
+      }),
+    ];
+  }
+
   #keys({ profile, user }: Omit<KeyOwner, "name">) {
     const { config, client } = this.#kernel;
-    const described = (id: (typeof authKeyOperationIds)[number]) =>
-      requireOperation(config.deployment, id, "Listing AuthKeys");
-    return authKeyAccount(client(profile), described, user).list();
+    return authKeyAccount(client(profile), { deployment: config.deployment, purpose: "Listing AuthKeys", user }).list();
   }
 
   /** The profiles that may use an AuthKey of this owner; that of a sub-user may belong to any. */
@@ -185,41 +204,11 @@ export class AuthKeyService {
 /** All that a rotation cannot do without. @throws ConfigError */
 function requirementsOf(config: Config, owner: KeyOwner) {
   const [secretFile] = config.profiles[owner.profile]?.secrets.files ?? [];
+  requireOperations(config.deployment, ["listAuthKeys", "createAuthKey", "revokeAuthKey"], feature);
   return {
-    operations: requireOperations(config.deployment, authKeyOperationIds, feature),
     options: requireAuthKeyOptions(config.authKeys, owner, secretFile),
     keys: requireSeal(config, feature),
   };
-}
-
-export function authKeyEndpoints(
-  service: AuthKeyService,
-  profileOf: (named: string | undefined) => string,
-): readonly Endpoint[] {
-  return [
-    endpoint(routes.listAuthKeys, async ({ query: { profile: named, user } }) => {
-      const profile = profileOf(named);
-      const authKeys = await service.list(profile, user);
-      return { authKeys, nextCursor: null, rotation: (await service.report(profile, user)) ?? null };
-    }),
-    endpoint(routes.showAuthKeyRotation, async ({ query }) => {
-      const profile = profileOf(query.profile);
-      const report = await service.report(profile, query.user);
-      if (report !== undefined) return report;
-      throw new SimfleetError("NOT_FOUND", `The AuthKey of ${query.user ?? profile} has not been rotated`);
-    }),
-    endpoint(routes.planAuthKeyRotation, ({ query }) =>
-      service.plan(profileOf(query.profile), query.replace, query.user),
-    ),
-    creating(routes.rotateAuthKey, ({ query, body, by }) => {
-      const profile = profileOf(query.profile);
-      return {
-        newId: () => profile,
-        create: () => service.rotate(profile, { by, replaceId: body?.replace, user: query.user }),
-        pathOf: () => "/authkeys",
-      };
-    }),
-  ];
 }
 
 /** The report, for display and JSON. It never contains a secret. */

@@ -23,7 +23,8 @@ import { type RotationDeps, handOverToAll, RotationStep, runRotation } from "#jo
 import { type Handover, SinkError } from "#jobs/credentials/sinks.ts";
 import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations, AuthKeyState } from "./record.ts";
 import type { PlatformClient } from "#api/client.ts";
-import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
+import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
+import { type Deployment, requireOperation } from "#fleet/required-operation.ts";
 
 export interface AuthKeyDeps extends RotationDeps {
   readonly rotations: Pick<AuthKeyRotations, "record" | "move" | "nowMs">;
@@ -334,19 +335,17 @@ async function takeBack(step: AuthKeyStep): Promise<AuthKeyResult> {
 // The AuthKeys of the user that a profile authenticates as, or of a sub-user that this user may manage (interface, section 1:
 // the Root user may manage all of them), and whether one can be rotated.
 
-export const authKeyOperationIds = ["listAuthKeys", "createAuthKey", "revokeAuthKey"] as const;
-
 export type AuthKeyAccount = ReturnType<typeof authKeyAccount>;
 
 /**
- * @param described throws ConfigError if the deployment lacks the operation
- * @param user absent: the profile's own
+ * Its calls throw ConfigError if the deployment lacks the operation.
+ * @param of `purpose`: what a missing operation is needed for, as the start of a sentence; `user`: absent, the profile's own
  */
 export function authKeyAccount(
   client: Pick<PlatformClient, "call" | "whoAmI" | "prove">,
-  described: (id: (typeof authKeyOperationIds)[number]) => DeploymentOperation,
-  user?: string,
+  { deployment, purpose, user }: { deployment: Deployment; purpose: string; user?: string | undefined },
 ) {
+  const described = (id: DeploymentOperationId) => requireOperation(deployment, id, purpose);
   const ownerOf = async (signal: AbortSignal | undefined) => {
     const { operatorId, userName } = await client.whoAmI(signal);
     return { operatorId, userName: user ?? userName };

@@ -21,10 +21,17 @@ import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts
 import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import type { AutomationLog } from "./record.ts";
 
-export interface AutomationDeps extends DecisionDeps {
+/** `redis` and `keys` say which profiles share an inventory. */
+export interface AutomationDeps extends Pick<StoreDeps, "redis" | "keys"> {
   readonly clock: Clock;
   readonly guard: Pick<PoisonGuard, "run">;
   readonly tasks: AutomationTasks;
+  readonly inventory: Pick<Inventory, "lookUp">;
+  readonly log: AutomationLog;
+  /** Name of the column that identifies a SIM. */
+  readonly keyColumnOf: (profile: string) => string;
+  /** A SIM operation as the profile uses it. */
+  readonly operationOf: (name: string, profile: string) => SimOperation;
 }
 
 /** Other faults are thrown: the events are delivered again. */
@@ -143,15 +150,6 @@ export interface Decided {
   readonly chain: readonly string[];
 }
 
-export interface DecisionDeps extends Pick<StoreDeps, "redis" | "keys"> {
-  readonly inventory: Pick<Inventory, "lookUp">;
-  readonly log: AutomationLog;
-  /** Name of the column that identifies a SIM. */
-  readonly keyColumnOf: (profile: string) => string;
-  /** A SIM operation as the profile uses it. */
-  readonly operationOf: (name: string, profile: string) => SimOperation;
-}
-
 /** The events that an automation is about: of SIMs and syncs, those of every profile with the same inventory. */
 export async function meantFor(
   { on, profile }: Automation,
@@ -167,7 +165,7 @@ export async function meantFor(
 export async function decide(
   automation: Automation,
   events: readonly Event[],
-  deps: DecisionDeps,
+  deps: AutomationDeps,
 ): Promise<readonly Decided[]> {
   const meant = await meantFor(automation, events, deps);
   if (meant.length === 0) return [];
@@ -186,7 +184,7 @@ export async function decide(
 function decideOn(
   { name, profile, condition, action }: Automation,
   { event, chain, known, nowMs }: Pick<Decided, "event" | "chain"> & { known: KnownSim | undefined; nowMs: number },
-  { keyColumnOf, operationOf }: DecisionDeps,
+  { keyColumnOf, operationOf }: AutomationDeps,
 ): Decision {
   const { sim, ...fields } = event.fields;
   const isAboutSim = event.type.startsWith("sim.");

@@ -10,12 +10,12 @@ export const credentials = feature({
   profileData: ["rotations"],
   events,
   open: async (kernel) => {
-    const { CredentialService, credentialEndpoints } = await import("./open.ts");
+    const { CredentialService } = await import("./open.ts");
     const service = new CredentialService(kernel);
     const { config, logger } = kernel;
     return {
       service,
-      routes: () => credentialEndpoints(service, kernel),
+      routes: () => service.endpoints(),
       // Without a key to seal secrets nothing is rotated; the worker does everything else.
       work: async (profiles) => {
         if (config.seal !== undefined) {

@@ -297,6 +297,28 @@ export class CredentialService {
     );
   }
 
+  endpoints(): readonly Endpoint[] {
+    const { config, profileOf } = this.#kernel;
+    const oneSet = ({ params, query, signal }: OfSet) => ({ ...params, profile: profileOf(query.profile), signal });
+    return [
+      endpoint(routes.createCredentials, (call) => this.create(oneSet(call), call.body)),
+      endpoint(routes.updateCredentials, (call) => this.update(oneSet(call), call.body)),
+      endpoint(routes.deleteCredentials, (call) => this.delete(oneSet(call)).then(() => undefined)),
+      endpoint(routes.listCredentials, async ({ query, signal }) => {
+        return { credentials: await this.list(profileOf(query.profile), signal), nextCursor: null };
+      }),
+      endpoint(routes.listRotations, ({ query, signal }) => {
+        const asked = query.profile === undefined ? Object.keys(config.profiles) : [profileOf(query.profile)];
+        return this.status(asked, signal);
+      }),
+      endpoint(routes.showRotation, ({ params }) => this.report(params.name)),
+      creating(routes.rotateCredentials, ({ params: { name }, by, signal }) =>
+        changing(name, () => this.rotate(name, { by, signal })),
+      ),
+      creating(routes.confirmRotation, ({ params: { name }, by }) => changing(name, () => this.confirm(name, by))),
+    ];
+  }
+
   async #assertUnfrozen(profile: string): Promise<void> {
     const { freezes, clock } = this.#kernel;
     assertUnfrozen(await freezes.of(profile), clock.wallMs());
@@ -317,30 +339,6 @@ function reportOfSet(set: CredentialSet): routes.ChangedSet {
   // The platform may echo a value.
   const [type, description] = [set.type, set.description].map((text) => scrubSecrets(text ?? "") || undefined);
   return reportOf(routes.changedSet, { ...set, type, description });
-}
-
-export function credentialEndpoints(
-  service: CredentialService,
-  { config, profileOf }: Pick<Kernel, "config" | "profileOf">,
-): readonly Endpoint[] {
-  const oneSet = ({ params, query, signal }: OfSet) => ({ ...params, profile: profileOf(query.profile), signal });
-  return [
-    endpoint(routes.createCredentials, (call) => service.create(oneSet(call), call.body)),
-    endpoint(routes.updateCredentials, (call) => service.update(oneSet(call), call.body)),
-    endpoint(routes.deleteCredentials, (call) => service.delete(oneSet(call)).then(() => undefined)),
-    endpoint(routes.listCredentials, async ({ query, signal }) => {
-      return { credentials: await service.list(profileOf(query.profile), signal), nextCursor: null };
-    }),
-    endpoint(routes.listRotations, ({ query, signal }) => {
-      const asked = query.profile === undefined ? Object.keys(config.profiles) : [profileOf(query.profile)];
-      return service.status(asked, signal);
-    }),
-    endpoint(routes.showRotation, ({ params }) => service.report(params.name)),
-    creating(routes.rotateCredentials, ({ params: { name }, by, signal }) =>
-      changing(name, () => service.rotate(name, { by, signal })),
-    ),
-    creating(routes.confirmRotation, ({ params: { name }, by }) => changing(name, () => service.confirm(name, by))),
-  ];
 }
 
 /** A rotation in progress continues. */

@@ -1,6 +1,5 @@
 /** The sections `retention` and `archive`: how long ended work is kept in Redis, and where results go before. */
 import type { z } from "zod";
-import { dayMs } from "#core/time.ts";
 import { group, setting } from "#config/setting.ts";
 import { number, path } from "#config/value-types.ts";
 
@@ -26,16 +25,7 @@ export const retentionSettings = group({
     number(1, 100).default(80),
     "Share of Redis's memory, in percent, above which the event `storage.low` is emitted.",
   ),
-}).transform((days) => ({
-  rowsMs: days.rowDays * dayMs,
-  runsMs: days.runDays * dayMs,
-  goneSimsMs: days.goneSimDays * dayMs,
-  deliveriesMs: days.deliveryDays * dayMs,
-  rotationsMs: days.rotationDays * dayMs,
-  /** Time to keep data of profiles that no worker has in its configuration. */
-  profilesMs: days.profileDays * dayMs,
-  warnAtShare: days.warnAtPercent / 100,
-}));
+});
 
 export const archiveSettings = group({
   path: setting(
@@ -45,5 +35,5 @@ export const archiveSettings = group({
   ),
 });
 
-/** How long things are kept, in milliseconds, and the folder of archived results. */
+/** How long things are kept, and the folder of archived results. */
 export type Retention = Readonly<z.output<typeof retentionSettings>> & { readonly archive: string | undefined };

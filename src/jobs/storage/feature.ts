@@ -11,7 +11,7 @@ export const storage = feature({
   events,
   needs: { runs, inventory, credentials },
   open: async (kernel, needs) => {
-    const { storageService } = await import("./service.ts");
+    const { archivedMonths, storageService, watchStorage } = await import("./service.ts");
     const { config, logger, lifecycle } = kernel;
     const service = storageService({
       ...kernel,
@@ -28,9 +28,8 @@ export const storage = feature({
     });
     return {
       service,
-      routes: async () => (await import("./service.ts")).storageEndpoints(service),
-      work: async () => {
-        const { watchStorage } = await import("./service.ts");
+      routes: () => service.endpoints(),
+      work: () => {
         const stop = watchStorage(service, {
           onSwept: (removed) => logger.info({ removed }, "old data was removed"),
           onProblem: (message) => logger.warn({ job: "storage" }, message),
@@ -44,7 +43,7 @@ export const storage = feature({
           { metric: "redisMemoryLimit", value: limitBytes, labels: {} },
         ];
       },
-      folders: async () => (await import("./service.ts")).archivedMonths(config.retention.archive),
+      folders: () => archivedMonths(config.retention.archive),
     };
   },
   commands: {

@@ -1,6 +1,6 @@
 /** Reports on Redis's memory, warns before it is full, and removes what has been kept for long enough. */
 import { keepAnswers } from "#core/kept.ts";
-import { type Clock, dayMs, every, minuteMs } from "#core/time.ts";
+import { type Clock, dayMs, every, isoTime, minuteMs } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/memory.ts";
 import type { Feed } from "#events/feed.ts";
 import { type StoragePart, type StorageReport, showStorage } from "./contract.ts";
@@ -40,7 +40,8 @@ export function storageService(deps: StorageDeps) {
   const { redis, keys, clock, retention } = deps;
 
   // Every hour, or more often where data is kept for less than ten hours.
-  const shortestMs = Math.min(retention.rowsMs, retention.runsMs, retention.goneSimsMs, retention.profilesMs);
+  const { rowDays, runDays, goneSimDays, profileDays } = retention;
+  const shortestMs = Math.min(rowDays, runDays, goneSimDays, profileDays) * dayMs;
   const sweepEveryMs = Math.max(minuteMs, Math.min(hourMs, Math.round(shortestMs / 10)));
 
   const memory = (): Promise<RedisMemory> => redisMemory(redis, keys);
@@ -58,19 +59,19 @@ export function storageService(deps: StorageDeps) {
       ...used,
       parts: sizes,
       retentionDays: {
-        rows: Math.min(retention.rowsMs, retention.runsMs) / dayMs,
-        runs: retention.runsMs / dayMs,
+        rows: Math.min(rowDays, runDays),
+        runs: runDays,
         events: deps.bounds.keepMs / dayMs,
-        deliveries: retention.deliveriesMs / dayMs,
+        deliveries: retention.deliveryDays,
         audit: deps.auditKeepMs / dayMs,
-        goneSims: retention.goneSimsMs / dayMs,
-        rotations: retention.rotationsMs / dayMs,
-        profiles: retention.profilesMs / dayMs,
+        goneSims: goneSimDays,
+        rotations: retention.rotationDays,
+        profiles: profileDays,
       },
       formerProfiles: former.map(({ profile, sinceMs }) => ({
         profile,
         since: new Date(sinceMs).toISOString(),
-        removedAt: new Date(sinceMs + retention.profilesMs).toISOString(),
+        removedAt: new Date(sinceMs + profileDays * dayMs).toISOString(),
       })),
       archive: retention.archive ?? null,
     };
@@ -79,7 +80,7 @@ export function storageService(deps: StorageDeps) {
   /** Emits `storage.low` if less is left than the configuration asks for; once a day at most. */
   const warnIfLow = async (): Promise<void> => {
     const { usedBytes, limitBytes } = await memory();
-    if (limitBytes === 0 || usedBytes < retention.warnAtShare * limitBytes) return;
+    if (limitBytes === 0 || 100 * usedBytes < retention.warnAtPercent * limitBytes) return;
     const fields = {
       usedBytes: String(usedBytes),
       limitBytes: String(limitBytes),
@@ -105,10 +106,9 @@ export function storageService(deps: StorageDeps) {
     return sweep(deps, nowMs, signal);
   };
 
-  return { memory, report, warnIfLow, sweepIfDue };
+  const endpoints = (): readonly Endpoint[] => [endpoint(showStorage, report)];
+  return { memory, endpoints, warnIfLow, sweepIfDue };
 }
-
-const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 /**
  * After a jump of Redis's clock since the last sweep, the next sweep continues, since Redis may have been away.
@@ -126,12 +126,6 @@ function assertClocksAgree({ nowMs, processMs, sweptMs }: { nowMs: number; proce
         "The next removal, in an hour at most, goes on",
     );
   }
-}
-
-// What answers the route of storage.
-
-export function storageEndpoints(storage: StorageService): readonly Endpoint[] {
-  return [endpoint(showStorage, () => storage.report())];
 }
 
 // What a worker does for storage: sweeps every hour, and checks Redis's memory every minute.
@@ -203,17 +197,17 @@ export interface SweepReport {
  */
 export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal): Promise<SweepReport> {
   const { retention, profiles, syncs, ledger, runRemoval } = deps;
-  const rowsMs = Math.min(retention.rowsMs, retention.runsMs);
+  const oldestRowsMs = nowMs - Math.min(retention.rowDays, retention.runDays) * dayMs;
   const counts = { runs: 0, rowsOfRuns: 0, goneSims: 0, rotations: 0, profiles: 0 };
   const problems: string[] = [];
-  for await (const run of ledger.createdBefore(nowMs - rowsMs)) {
+  for await (const run of ledger.createdBefore(oldestRowsMs)) {
     if (signal.aborted) break;
     try {
-      if (endedBefore(run, nowMs - rowsMs) && (await runRemoval.hasRows(run.runId))) {
+      if (endedBefore(run, oldestRowsMs) && (await runRemoval.hasRows(run.runId))) {
         await runRemoval.removeRows(run, await archived(run, deps));
         counts.rowsOfRuns += 1;
       }
-      if (endedBefore(run, nowMs - retention.runsMs)) {
+      if (endedBefore(run, nowMs - retention.runDays * dayMs)) {
         await runRemoval.remove(run);
         counts.runs += 1;
       }
@@ -224,17 +218,17 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
   for (const profile of profiles) {
     if (signal.aborted) break;
     await syncs.forgetOldClaims(profile);
-    const options = { beforeMs: nowMs - retention.goneSimsMs, keyColumn: deps.keyColumnOf(profile) };
+    const options = { beforeMs: nowMs - retention.goneSimDays * dayMs, keyColumn: deps.keyColumnOf(profile) };
     counts.goneSims += await forgetGoneSims(profile, options, deps);
     for (const rotation of await deps.rotations.records(profile)) {
       const isKept = deps.configuredRotations.includes(rotation.name) || !isRotationOver(rotation);
-      if (isKept || (rotation.finishedAtMs ?? rotation.startedAtMs) >= nowMs - retention.rotationsMs) continue;
+      if (isKept || (rotation.finishedAtMs ?? rotation.startedAtMs) >= nowMs - retention.rotationDays * dayMs) continue;
       await deps.rotations.forget(rotation);
       counts.rotations += 1;
     }
   }
   for (const { profile, sinceMs } of await formerProfiles(profiles, deps)) {
-    if (signal.aborted || sinceMs >= nowMs - retention.profilesMs) break;
+    if (signal.aborted || sinceMs >= nowMs - retention.profileDays * dayMs) break;
     if (await removeProfile(profile, deps)) counts.profiles += 1;
   }
   await removeUnusedInventories(profiles, deps);
@@ -343,7 +337,7 @@ export async function formerProfiles(configured: readonly string[], { redis, key
  * Removes what features store of a profile, and its rotations. A removal that was interrupted is completed by the next one.
  * @returns false if a rotation of it is in progress: nothing is removed then
  */
-export async function removeProfile(
+async function removeProfile(
   profile: string,
   { redis, keys, rotations, features }: Pick<SweepDeps, "redis" | "keys" | "rotations" | "features">,
 ): Promise<boolean> {
@@ -399,7 +393,7 @@ export interface DataOfFeature {
 const engineData = { queues: ["queue", "queues", "workers", "work"] } as const;
 
 /** Bytes and keys of each kind of data, the largest first. @param features declare the first words of their keys */
-export async function storageParts(deps: Deps, features: readonly DataOfFeature[]): Promise<StoragePart[]> {
+async function storageParts(deps: Deps, features: readonly DataOfFeature[]): Promise<StoragePart[]> {
   const kinds = new Map(
     [{ data: engineData }, ...features].flatMap(({ data = {} }) =>
       Object.entries(data).flatMap(([kind, words]) => words.map((word) => [word, kind] as const)),

@@ -2,6 +2,7 @@
 import * as routes from "./contract.ts";
 import { randomBytes } from "node:crypto";
 import { notConfigured, SimfleetError } from "#core/errors.ts";
+import { dayMs } from "#core/time.ts";
 import { reportOf } from "#contract/fields.ts";
 import { documentOfEvent } from "#events/contract.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
@@ -192,7 +193,7 @@ export type WebhookKernel = Pick<
 export function openWebhooks(kernel: WebhookKernel) {
   const { config, clock, guard, lifecycle } = kernel;
   const { webhooks: receivers, profile } = config;
-  const log = new DeliveryLog(kernel, { keepMs: config.retention.deliveriesMs });
+  const log = new DeliveryLog(kernel, { keepMs: config.retention.deliveryDays * dayMs });
   const queues = deliveryQueues(kernel);
   lifecycle.onStop("delivery queues", () => queues.close());
   const sender = webhookSender(kernel);

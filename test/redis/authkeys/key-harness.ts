@@ -31,6 +31,8 @@ import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
 
+const operations = Object.fromEntries(Object.entries(operationOptions).map(([id, { example }]) => [id, example]));
+
 export type Who = "root" | "sub-user";
 
 /** A sandbox that restores its initial AuthKeys for every harness. */
@@ -149,7 +151,7 @@ export class KeyHarness {
   }
 
   #harnessOf(client: PlatformClient, watch: CredentialWatch, around: Around): AuthKeyDeps {
-    const account = authKeyAccount(client, (id) => operationOptions[id].example);
+    const account = authKeyAccount(client, { deployment: { name: "test", operations }, purpose: "Testing" });
     const inUse = (): string | undefined => {
       watch.poll();
       const form = client.inUse ?? watch.forms()[0];

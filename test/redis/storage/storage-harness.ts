@@ -24,13 +24,13 @@ import { begunAtMs, keptBounds, settledAs, submit } from "../ledger/run-of.ts";
 const dayMs = 86_400_000;
 
 const kept: Retention = {
-  rowsMs: 30 * dayMs,
-  runsMs: 365 * dayMs,
-  goneSimsMs: 90 * dayMs,
-  deliveriesMs: 30 * dayMs,
-  rotationsMs: 365 * dayMs,
-  profilesMs: 90 * dayMs,
-  warnAtShare: 0.8,
+  rowDays: 30,
+  runDays: 365,
+  goneSimDays: 90,
+  deliveryDays: 30,
+  rotationDays: 365,
+  profileDays: 90,
+  warnAtPercent: 80,
   archive: undefined,
 };
 

@@ -30,7 +30,7 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
     const webhook = webhookOf(name);
     return [name, { webhook, url: () => url, secrets: () => [new Secret(secret)], faults: () => faults }];
   });
-  const retention = { deliveriesMs: keptBounds.keepMs };
+  const retention = { deliveryDays: keptBounds.keepMs / 86_400_000 };
   const config = { events: keptBounds, retention, profile: "default", webhooks: Object.fromEntries(configured) };
   const lifecycle = new Lifecycle();
   onTestFinished(async () => void (await lifecycle.stop()));
