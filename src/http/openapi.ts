@@ -84,10 +84,10 @@ function bare(schema: z.ZodType): Record<string, unknown> {
   return json;
 }
 
-/** `/docs` and `/docs/json`: open, because they contain nothing that is not in the source. */
 /** Hash of the one style element that Swagger UI writes into its page. A test fails when a version writes another. */
 const styleOfSwaggerUi = "'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='";
 
+/** `/docs` and `/docs/json`: open, because they contain nothing that is not in the source. */
 export async function addDescription(server: FastifyInstance): Promise<void> {
   await server.register(async (child) => {
     child.addHook("onRoute", (route) => {

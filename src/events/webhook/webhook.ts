@@ -88,12 +88,7 @@ export function webhookSender({
       ...(secrets.length > 0 && { "webhook-signature": signaturesOf({ ...message, timestampSeconds }, secrets) }),
     };
     const agent = await agentOf(reach);
-    const late = new AbortController();
-    const done = new AbortController();
-    const timer = clock.sleep(deadlineMs, done.signal).then(
-      () => late.abort(),
-      () => undefined,
-    );
+    const late = AbortSignal.timeout(Math.ceil(deadlineMs));
     try {
       if (proxy !== undefined) await assertReach(url.hostname, reach, lookup);
       const answer = await agent.request({
@@ -102,17 +97,14 @@ export function webhookSender({
         method: "POST",
         headers,
         body: message.body,
-        signal: late.signal,
+        signal: late,
       });
       // Only the status is used; the body is discarded, since it is untrusted.
       answer.body.on("error", () => undefined).destroy();
       return deliveryOf(answer.statusCode, retryAfterMs(answer.headers["retry-after"], clock.wallMs()));
     } catch (thrown) {
-      const why = late.signal.aborted ? `no response within ${deadlineMs / secondMs} s` : codeOf(thrown, url.host);
+      const why = late.aborted ? `no response within ${deadlineMs / secondMs} s` : codeOf(thrown, url.host);
       return { kind: "unanswered", reason: `${url.host}: ${why}` };
-    } finally {
-      done.abort();
-      await timer;
     }
   };
 

@@ -10,7 +10,7 @@
  *   active -> revoking             no process used the old AuthKey for the grace period; back if one uses it again
  *   revoking -> revoked -> done      the old AuthKey is gone
  *   any up to verified -> taking-back -> failed   the new AuthKey is revoked; the old one was never changed
- * Times are Redis's. A transition can require that no process uses an AuthKey; the script checks this atomically.
+ * Times of moves are Redis's. A transition can require that no process uses an AuthKey; the script checks this atomically.
  */
 import { usersOf } from "#engine/authkey-users.ts";
 import { type MoveEvent, type StoreDeps, moveScript } from "#engine/move-record.ts";

@@ -71,7 +71,6 @@ export function rotateAuthKey(name: string, deps: AuthKeyDeps, signal: AbortSign
       quarantined: ({ oldId = "" }, reason) => ({ type: "authkey.quarantined", fields: { authKeyId: oldId, reason } }),
       resumeCommand: ({ user }) => `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`,
       subject: ({ user = name }) => `AuthKey of ${user}`,
-      nowMs: deps.rotations.nowMs,
     },
     signal,
   );

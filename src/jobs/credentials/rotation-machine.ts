@@ -172,7 +172,6 @@ interface RotationMachine<R extends RotationFields, Step extends RotationStep<R>
   readonly resumeCommand: (record: R) => string;
   /** Name of the rotation, for the guard. */
   readonly subject: (record: R) => string;
-  readonly nowMs: () => number | Promise<number>;
 }
 
 /**
@@ -184,7 +183,7 @@ export function runRotation<R extends RotationFields, Step extends RotationStep<
   machine: RotationMachine<R, Step>,
   signal: AbortSignal,
 ): Promise<WorkResult> {
-  const { nowMs } = machine;
+  const { clock } = machine;
   return runSteps<Step, Change<R>>(
     {
       ...machine,
@@ -194,7 +193,7 @@ export function runRotation<R extends RotationFields, Step extends RotationStep<
       },
       stateOf: ({ record }) => record.state,
       save: (step, change, events) => step.save(change, events),
-      saveWait: async (step, waiting) => saveWait(step, waiting, await nowMs()),
+      saveWait: (step, waiting) => saveWait(step, waiting, clock.wallMs()),
       saveGivingUp: (step, reason) => {
         const [change, ...events] = machine.giveUp(step.record, reason);
         return step.save(change, events);
@@ -203,7 +202,7 @@ export function runRotation<R extends RotationFields, Step extends RotationStep<
       // The rotation stays where it is until a user continues it.
       saveQuarantined: async (step, why) => {
         const reason = `${why}; continue with: ${machine.resumeCommand(step.record)}`;
-        const failure = { message: reason, nowMs: await nowMs(), delayMs: 0 };
+        const failure = { message: reason, nowMs: clock.wallMs(), delayMs: 0 };
         const problem = { ...nextProblem(step.record.problem, failure), nextAttemptMs: 0 };
         await step.save({ waitsFor: "quarantined", reason, problem }, [machine.quarantined(step.record, why)]);
       },

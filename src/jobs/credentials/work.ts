@@ -100,7 +100,6 @@ async function workOnRotation(name: string, context: RotationContext, { signal, 
       quarantined: (_, reason) => ({ type: "credential.quarantined", fields: { reason } }),
       resumeCommand: () => `simfleet credentials rotate ${name}`,
       subject: () => `rotation ${name}`,
-      nowMs: () => clock.wallMs(),
       onFault: (message, refusal) =>
         emit({ message: `rotation ${name}: ${message}`, isInReport: true, ...(refusal !== undefined && { refusal }) }),
     },

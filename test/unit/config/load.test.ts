@@ -133,8 +133,8 @@ rotations:
       automations: [{ action: { file: at("report.json") } }],
       rotations: {
         one: {
-          source: { path: at("new") },
-          sinks: [{ path: at("out") }, { command: [at("store"), "out"] }, { command: ["store"] }],
+          from: { file: at("new") },
+          sinks: [{ file: at("out") }, { command: [at("store"), "out"] }, { command: ["store"] }],
         },
       },
     });
