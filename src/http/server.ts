@@ -6,7 +6,6 @@ import helmet from "@fastify/helmet";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { randomUUID } from "node:crypto";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { systemClock } from "#core/time.ts";
 import { addAudit } from "./audit.ts";
 import { ConnectionLimits, connectionCheckMs, headersMs } from "./connection-limits.ts";
 import { controlApi } from "./control-api.ts";
@@ -34,51 +33,48 @@ const maxBodyBytes = 256 * 1_024;
 const requestMs = 3_600_000;
 
 export interface HttpOptions {
-  readonly host: string;
-  readonly port: number;
-  /** Further names by which it is reached. */
-  readonly hosts?: readonly string[];
-  readonly version: string;
   readonly health: Health;
   /** Puts an error of the store into words for operators. */
-  readonly explained?: (thrown: unknown) => unknown;
-  /** The control API. Absent: health only. */
-  readonly control?: ControlDeps;
+  readonly explained: (thrown: unknown) => unknown;
+  readonly control: ControlDeps;
 }
 
 /**
- * Listens on the address; where the usual port is taken, on a free one.
+ * Listens on the configured address; where the usual port is taken, on a free one.
  * @throws SimfleetError USAGE when the address cannot be listened on
  */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
+  const { host, port } = options.control.config.http;
   try {
-    return await listen(options);
+    return await listen(options, port);
   } catch (thrown) {
     if (thrown instanceof SimfleetError || !(thrown instanceof Error && "code" in thrown)) throw thrown;
-    if (thrown.code === "EADDRINUSE" && options.port === usualPort) return listen({ ...options, port: 0 });
+    if (thrown.code === "EADDRINUSE" && port === usualPort) return listen(options, 0);
     throw new SimfleetError(
       "USAGE",
-      `Cannot listen on ${options.host}:${options.port}: ${messageOf(thrown)}. Choose another with SIMFLEET_HTTP_HOST and SIMFLEET_HTTP_PORT`,
+      `Cannot listen on ${host}:${port}: ${messageOf(thrown)}. Choose another with SIMFLEET_HTTP_HOST and SIMFLEET_HTTP_PORT`,
       { cause: thrown },
     );
   }
 }
 
-async function listen(options: HttpOptions): Promise<HttpServer> {
+async function listen(options: HttpOptions, wantedPort: number): Promise<HttpServer> {
   const server = await buildServer(options);
+  const { host: named } = options.control.config.http;
   try {
-    await server.listen({ host: options.host, port: options.port });
+    await server.listen({ host: named, port: wantedPort });
   } catch (thrown) {
     await server.close();
     throw thrown;
   }
-  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
-  const port = portOf(server) ?? options.port;
+  const host = named.includes(":") ? `[${named}]` : named;
+  const port = portOf(server) ?? wantedPort;
   return { url: `http://${host}:${port}`, port, close: () => server.close() };
 }
 
-async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
-  const { host, hosts = [], health, version, control, explained = (thrown) => thrown } = options;
+async function buildServer({ health, control, explained }: HttpOptions): Promise<FastifyInstance> {
+  const { config, clock, version } = control;
+  const { host, hosts, connections: maxKnown } = config.http;
   const server = fastify({
     logger: false,
     forceCloseConnections: true,
@@ -88,8 +84,7 @@ async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
     genReqId: () => randomUUID(),
     exposeHeadRoutes: false,
   });
-  const maxKnown = control?.config.http.connections ?? 0;
-  const limits = new ConnectionLimits({ clock: control?.clock ?? systemClock, maxKnown });
+  const limits = new ConnectionLimits({ clock, maxKnown });
   limits.watch(server.server);
   limits.boundBodies(server);
   const isOurHost = hostCheck({ host, port: () => portOf(server) ?? 0, hosts });
@@ -98,22 +93,20 @@ async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
     done();
   });
   await server.register(helmet, securityHeaders);
-  if (control !== undefined) addTracing(server);
+  addTracing(server);
   addGuard(server, { ...control, limits, isOurHost });
-  if (control !== undefined) {
-    addAudit(server, control);
-    addMetrics(server, control);
-  }
+  addAudit(server, control);
+  addMetrics(server, control);
   server.setErrorHandler(async (error, request, reply) => {
     const thrown = explained(error);
     const problem = problemOf(thrown, request.id);
     const facts = { error: thrown, requestId: request.id, route: request.routeOptions.url };
     const isGone = reply.raw.destroyed && thrown instanceof DOMException;
-    if (problem.status >= 500 && !isGone) control?.logger.warn(facts, "a request to the control API failed");
+    if (problem.status >= 500 && !isGone) control.logger.warn(facts, "a request to the control API failed");
     return sendProblem(thrown, request, reply);
   });
-  addHealth(server, health, { version, configuration: control?.config.tasksHash });
-  if (control !== undefined) await server.register(controlApi, control);
+  addHealth(server, health, { version, configuration: config.tasksHash });
+  await server.register(controlApi, control);
   await addDashboard(server);
   await server.ready();
   return server;

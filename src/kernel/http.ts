@@ -40,7 +40,6 @@ type Served = Pick<App, "kernel" | "routes" | "service" | "readings">;
 export async function openHttp({ app, health }: { app: Served; health: Health }): Promise<HttpServer> {
   const { kernel } = app;
   const { config, logger, tail, profileOf } = kernel;
-  const { host, port, hosts } = config.http;
   const clock = systemClock;
   const access = await accessTo(config, logger, app.service(tokens));
   const streams = eventStreams({ tail, clock, logger, access });
@@ -62,16 +61,9 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
     idempotency: new Idempotency(kernel),
     plans: app.service(runs).service.plans,
   };
-  const server = await startHttp({
-    host,
-    port,
-    hosts,
-    version,
-    health,
-    control,
-    explained: (thrown) => App.explained(thrown),
-  });
+  const server = await startHttp({ health, control, explained: (thrown) => App.explained(thrown) });
   kernel.lifecycle.onStop("HTTP", () => server.close());
+  const { port } = config.http;
   if (port !== 0 && server.port !== port) {
     logger.warn({ http: server.url }, `port ${port} is taken, so health is served on another`);
   }

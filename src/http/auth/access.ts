@@ -79,8 +79,8 @@ function digestOf(token: string): Buffer {
 // allows the route. A route that declares no role keeps the server from starting.
 
 interface Parts {
-  readonly access?: Access;
-  readonly authFailures?: AuthFailures;
+  readonly access: Access;
+  readonly authFailures: AuthFailures;
   readonly limits: ConnectionLimits;
   readonly isOurHost: (header: string | undefined) => boolean;
 }
@@ -108,9 +108,8 @@ export function addGuard(server: FastifyInstance, deps: Parts): void {
   });
 }
 
-/** @throws SimfleetError FORBIDDEN, UNAUTHENTICATED */
-async function admit(request: FastifyRequest, deps: Parts): Promise<void> {
-  const { limits, isOurHost } = deps;
+/** @throws SimfleetError FORBIDDEN, UNAUTHENTICATED, TOO_MANY_REQUESTS */
+async function admit(request: FastifyRequest, { access, authFailures, limits, isOurHost }: Parts): Promise<void> {
   const { config, url = "" } = request.routeOptions;
   const { role = "open" } = config;
   // Process supervisors use any host name, and learn only whether the worker is healthy.
@@ -121,7 +120,10 @@ async function admit(request: FastifyRequest, deps: Parts): Promise<void> {
     );
   }
   if (role === "open") return;
-  const principal = await callerOf(request, deps);
+  const { authorization } = request.headers;
+  const principal = await access.principalOf(authorization).catch((thrown: unknown) => {
+    throw authFailures.refusal(thrown, { ip: request.ip, authorization });
+  });
   request.principal = principal;
   limits.markKnown(request.raw.socket);
   if (!isAtLeast(principal.role, role)) {
@@ -130,18 +132,6 @@ async function admit(request: FastifyRequest, deps: Parts): Promise<void> {
       `This request needs the role ${role}; ${principal.name} has the role ${principal.role}`,
     );
   }
-}
-
-/** @throws SimfleetError UNAUTHENTICATED, TOO_MANY_REQUESTS */
-async function callerOf(request: FastifyRequest, { access, authFailures }: Parts): Promise<Principal> {
-  const { authorization } = request.headers;
-  try {
-    const principal = await access?.principalOf(authorization);
-    if (principal !== undefined) return principal;
-  } catch (thrown) {
-    throw authFailures?.refusal(thrown, { ip: request.ip, authorization }) ?? thrown;
-  }
-  throw new SimfleetError("UNAUTHENTICATED", "This request needs a bearer token");
 }
 
 // Checks the `Host` header of requests. With DNS rebinding, a foreign web page can make its own host name resolve to
