@@ -126,7 +126,7 @@ export class AuthKeyService {
     const { options, keys } = requirementsOf(config, owner);
     const sinks = (this.#sinks ??= openSinks(this.#kernel, "webhooks of AuthKeys"));
     const deps: AuthKeyDeps = {
-      rotations: this.#rotations,
+      log: this.#rotations,
       users: { list: () => this.#usersOf(owner) },
       seal: new Seal(keys),
       sinks: options.sinks,

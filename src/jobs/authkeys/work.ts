@@ -26,8 +26,8 @@ import type { PlatformClient } from "#api/client.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
 import { type Deployment, requireOperation } from "#fleet/required-operation.ts";
 
-export interface AuthKeyDeps extends RotationDeps {
-  readonly rotations: Pick<AuthKeyRotations, "record" | "move" | "nowMs">;
+export interface AuthKeyDeps extends RotationDeps<AuthKeyRotation> {
+  readonly log: Pick<AuthKeyRotations, "record" | "move" | "nowMs">;
   readonly users: Pick<AuthKeyUsers, "list">;
   readonly account: AuthKeyAccount;
   readonly sinks: readonly Sink[];
@@ -60,8 +60,8 @@ export function rotateAuthKey(name: string, deps: AuthKeyDeps, signal: AbortSign
     {
       ...deps,
       open: async () => {
-        const record = await deps.rotations.record(name);
-        return record && new AuthKeyStep(record, { deps, move: deps.rotations.move, signal });
+        const record = await deps.log.record(name);
+        return record && new AuthKeyStep(record, deps, signal);
       },
       steps,
       rulesFor,
@@ -145,7 +145,7 @@ class AuthKeyStep extends RotationStep<AuthKeyRotation, AuthKeyDeps> {
     next: { used: AuthKeyResult; gone: (left: readonly AuthKey[]) => AuthKeyResult },
   ): Promise<AuthKeyResult> {
     if (this.deps.inUseHere() === authKeyId) return next.used;
-    const reply = await this.deps.rotations.move(this.record, {}, { unused: authKeyId });
+    const reply = await this.deps.log.move(this.record, {}, { unused: authKeyId });
     if (reply === "used") return next.used;
     if (reply === "stale") return again;
     try {
@@ -218,8 +218,8 @@ async function create(step: AuthKeyStep): Promise<AuthKeyResult> {
   const sealed = await deps.seal.seal(rotationId, { authKey: made.authKey });
   const { authKeyId } = made;
   const event = { type: "authkey.created", fields: { authKeyId } } as const;
-  await deps.rotations.move(step.record, { state: "created", newId: authKeyId, sealed }, { events: [event] });
-  const now = await deps.rotations.record(name);
+  await deps.log.move(step.record, { state: "created", newId: authKeyId, sealed }, { events: [event] });
+  const now = await deps.log.record(name);
   // Another process was faster, and the secret of this AuthKey is lost.
   if (now?.newId !== authKeyId) await deps.account.revoke(authKeyId, step.signal);
   return again;
@@ -296,13 +296,13 @@ async function awaitQuiet(step: AuthKeyStep): Promise<AuthKeyResult> {
     const who = isUsedHere ? "this process" : workers.join(", ") || "another program";
     return startOver(`${who} still uses it`, usedAtMs > 0 ? { lastUsedAtMs: usedAtMs } : {});
   }
-  const leftMs = quietSinceMs + deps.quietMs - (await deps.rotations.nowMs());
+  const leftMs = quietSinceMs + deps.quietMs - (await deps.log.nowMs());
   if (leftMs > 0) {
     const untilWhen = new Date(quietSinceMs + deps.quietMs).toISOString();
     const reason = `waiting until ${untilWhen}: ${oldId} is revoked then if it stays unused`;
     return wait({ delayMs: Math.min(everyMs, leftMs), reason });
   }
-  const reply = await deps.rotations.move(record, { state: "revoking" }, { unused: oldId });
+  const reply = await deps.log.move(record, { state: "revoking" }, { unused: oldId });
   return reply === "used" ? startOver("it is in use again") : again;
 }
 

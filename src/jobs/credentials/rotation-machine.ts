@@ -101,28 +101,25 @@ export function rotationStore<R extends RotationFields>(
   };
 }
 
-export interface RotationDeps {
+export interface RotationDeps<R extends RotationFields> {
   readonly seal: Pick<Seal, "seal" | "open">;
   readonly clock: Clock;
   readonly guard: Pick<PoisonGuard, "run">;
+  readonly log: { readonly move: (of: R, change: Change<R>, options: MoveOptions) => Promise<R | string> };
 }
 
-type Move<R> = (of: R, change: Change<R>, options: MoveOptions) => Promise<R | string>;
-
 /** The record as it was saved last. A step saves what it has done before it continues. */
-export class RotationStep<R extends RotationFields, Deps extends RotationDeps = RotationDeps> {
+export class RotationStep<R extends RotationFields, Deps extends RotationDeps<R> = RotationDeps<R>> {
   record: R;
   readonly deps: Deps;
   readonly signal: AbortSignal;
-  readonly #move: Move<R>;
   readonly #held: Secret[] = [];
   #opened: SealedFields | undefined;
 
-  constructor(record: R, { deps, move: save, signal }: { deps: Deps; move: Move<R>; signal: AbortSignal }) {
+  constructor(record: R, deps: Deps, signal: AbortSignal) {
     this.record = record;
     this.deps = deps;
     this.signal = signal;
-    this.#move = save;
   }
 
   /** Saves what the step has done so far. @throws MovedByAnother */
@@ -130,7 +127,7 @@ export class RotationStep<R extends RotationFields, Deps extends RotationDeps = 
     change: Change<R> | Change<Omit<RotationFields, "state">>,
     events: readonly MoveEvent[] = [],
   ): Promise<void> {
-    const saved = await this.#move(this.record, change as Change<R>, { events });
+    const saved = await this.deps.log.move(this.record, change as Change<R>, { events });
     if (typeof saved === "string") throw new MovedByAnother();
     this.record = saved;
   }

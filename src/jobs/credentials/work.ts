@@ -28,7 +28,7 @@ import {
   runRotation,
 } from "./rotation-machine.ts";
 
-export interface RotationContext extends RotationDeps {
+export interface RotationContext extends RotationDeps<RotationRecord> {
   readonly log: RotationLog;
   readonly sinkDeps: SinkDeps;
   /** The configured ones by name, of all profiles. */
@@ -45,7 +45,7 @@ class CredentialStep extends RotationStep<RotationRecord, RotationContext> {
   readonly sets: AccountSets;
 
   constructor(record: RotationRecord, rotation: Rotation, deps: RotationContext, signal: AbortSignal) {
-    super(record, { deps, move: deps.log.move, signal });
+    super(record, deps, signal);
     this.rotation = rotation;
     this.sets = accountSets(deps.accountFor(record.profile), signal);
   }

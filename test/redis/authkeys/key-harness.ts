@@ -165,7 +165,7 @@ export class KeyHarness {
       },
     };
     const own = authKeyRotations({ ...this.#storeDeps, redis: around("redis", this.#storeDeps.redis) });
-    const rotations = {
+    const log = {
       ...own,
       move: async (...args: Parameters<AuthKeyRotations["move"]>) => {
         await this.users.say(this.profile, "w-1", inUse());
@@ -182,7 +182,7 @@ export class KeyHarness {
     };
     const give: AuthKeyDeps["handOver"] = (sink, handover, signal) => handOver(sink, handover, sinkDeps, signal);
     return {
-      rotations,
+      log,
       users,
       seal: new Seal({ key: this.#sealKey, previousKey: undefined }),
       account: around("account", account),

@@ -98,11 +98,11 @@ describe("AuthKeys in use by another process", () => {
     let isThere = false;
     harness.change = (deps) => ({
       ...deps,
-      rotations: {
-        record: (profile) => deps.rotations.record(profile),
-        nowMs: () => deps.rotations.nowMs(),
+      log: {
+        record: (profile) => deps.log.record(profile),
+        nowMs: () => deps.log.nowMs(),
         move: async (record, change, options) => {
-          const reply = await deps.rotations.move(record, change, options);
+          const reply = await deps.log.move(record, change, options);
           if (change.state === "revoking" && !isThere) {
             isThere = true;
             await harness.users.say(harness.profile, "w-3", harness.old);
