@@ -1,7 +1,7 @@
 /**
  * The bytes of an input file, checked before anything parses them: a size limit, strict UTF-8, no NUL, no disguised
- * workbook or archive. Valid content is passed on as whole lines in small chunks, so that memory stays constant for any
- * file, and is counted and hashed on the way.
+ * workbook or archive. Valid content is passed on in small chunks, so that memory stays constant for any file, and is
+ * counted and hashed on the way.
  */
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -61,10 +61,9 @@ export function inputBytes(source: string | InputFile | Readable, maxBytes: numb
   }
 
   return {
-    /** Whole lines; one of more bytes than this is passed on in parts, unchecked, for its reader to refuse. */
-    lines: (maxLineBytes: number) => wholeLines(read(), maxLineBytes, signal),
+    pieces: () => textPieces(read(), signal),
 
-    /** Count and digest (hex) of the bytes as received; complete once `lines` has ended. */
+    /** Count and digest (hex) of the bytes as received; complete once `pieces` has ended. */
     fingerprint: () => {
       sha256 ??= hash.digest("hex");
       return { bytes, sha256 };
@@ -78,42 +77,34 @@ export function inputBytes(source: string | InputFile | Readable, maxBytes: numb
 }
 
 /**
- * Yields whole lines without a byte order mark, in chunks of about 16 KiB.
+ * Yields the text's bytes without a byte order mark, in chunks of at most about 16 KiB that end between characters.
  * @throws IntakeError for what is no text in UTF-8; the signal's reason
  */
-async function* wholeLines(
-  pieces: AsyncGenerator<Buffer>,
-  maxLineBytes: number,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Buffer> {
+async function* textPieces(pieces: AsyncGenerator<Buffer>, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+  const check = textCheck();
   let rest: Buffer = Buffer.alloc(0);
-  let isStart = true;
-  let line = 1;
-  let count = 0;
-  /** The text up to a line's end. */
-  const take = (end: number): Buffer => {
-    if (isStart) refuseSignature(rest);
-    const text = rest.subarray(isStart ? lengthOfMark(rest) : 0, end);
-    rest = rest.subarray(end);
-    isStart = false;
-    const breaks = breaksIn(text);
-    // A part of a line may end within a character.
-    if (breaks > 0 || end <= maxLineBytes || text.includes(0)) check(text, line);
-    line += breaks;
+  let atStart = true;
+  const take = (joined: Buffer, end: number): Buffer => {
+    if (atStart) refuseSignature(joined);
+    const text = joined.subarray(atStart ? lengthOfMark(joined) : 0, end);
+    rest = joined.subarray(end);
+    atStart = false;
+    check(text);
+    signal?.throwIfAborted();
     return text;
   };
+  let count = 0;
   for await (const piece of pieces) {
-    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-    if (isStart && rest.length < 4) continue;
-    // The last byte may be the first of a CRLF.
-    const lineEnd = Math.max(rest.lastIndexOf(10), rest.lastIndexOf(13, -2)) + 1;
-    if (lineEnd > 0) yield take(lineEnd);
-    if (rest.length > maxLineBytes) yield take(rest.length);
-    signal?.throwIfAborted();
+    const joined = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    if (atStart && joined.length < 4) {
+      rest = joined;
+      continue;
+    }
+    yield take(joined, endOfCharacters(joined));
     count += 1;
     if (count % piecesPerTurn === 0) await yieldToEventLoop();
   }
-  const last = take(rest.length);
+  const last = take(rest, rest.length);
   if (last.length > 0) yield last;
 }
 
@@ -125,28 +116,28 @@ async function openStream(input: InputFile | Readable): Promise<Readable> {
   return handle.createReadStream({ highWaterMark: pieceBytes });
 }
 
-/** @throws IntakeError with the line, for what is no text */
-function check(text: Buffer, firstLine: number): void {
-  const nul = text.indexOf(0);
-  if (nul === -1 && isUtf8(text)) return;
-  const lines = text.toString("latin1").split(/\r\n|\r|\n/);
-  const at =
-    nul === -1 ? lines.findIndex((one) => !isUtf8(Buffer.from(one, "latin1"))) : breaksIn(text.subarray(0, nul));
-  const what =
-    nul === -1
-      ? "is not valid UTF-8. Open the file in its program and save as UTF-8 CSV."
-      : "contains a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.";
-  const line = firstLine + at;
-  throw new IntakeError(`Line ${line} ${what}`, { line });
-}
-
-/** Counts LF, CRLF and lone CR as one break each. */
-function breaksIn(text: Buffer): number {
-  let breaks = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    if (text[i] === 13 || (text[i] === 10 && text[i - 1] !== 13)) breaks += 1;
-  }
-  return breaks;
+/** @returns a check of the pieces of a text, one after the other, which throws an IntakeError with the line */
+function textCheck() {
+  let line = 1;
+  let endedInCarriageReturn = false;
+  /** Counts LF, CRLF and lone CR as one break each, even if CR and LF are in different chunks. */
+  const countBreaks = (text: Buffer): void => {
+    for (let i = 0; i < text.length; i += 1) {
+      const byte = text[i];
+      if (byte === 13 || (byte === 10 && !endedInCarriageReturn)) line += 1;
+      endedInCarriageReturn = byte === 13;
+    }
+  };
+  return (text: Buffer): void => {
+    const nul = text.indexOf(0);
+    if (nul === -1 && isUtf8(text)) return countBreaks(text);
+    countBreaks(text.subarray(0, nul === -1 ? lengthOfValidPart(text) : nul));
+    const what =
+      nul === -1
+        ? "is not valid UTF-8. Open the file in its program and save as UTF-8 CSV."
+        : "contains a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.";
+    throw new IntakeError(`Line ${line} ${what}`, { line });
+  };
 }
 
 function refuseSignature(start: Buffer): void {
@@ -156,6 +147,30 @@ function refuseSignature(start: Buffer): void {
 
 function lengthOfMark(start: Buffer): number {
   return start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf ? 3 : 0;
+}
+
+/** The end of the last complete character: a chunk may split one of up to four bytes. */
+function endOfCharacters(text: Buffer): number {
+  for (let back = 1; back <= Math.min(3, text.length); back += 1) {
+    const byte = text[text.length - back] ?? 0;
+    if (byte >= 0xc0) {
+      const wanted = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+      return wanted > back ? text.length - back : text.length;
+    }
+    if (byte < 0x80) break;
+  }
+  return text.length;
+}
+
+function lengthOfValidPart(text: Buffer): number {
+  let valid = 0;
+  let invalid = text.length;
+  while (valid + 1 < invalid) {
+    const middle = (valid + invalid) >> 1;
+    if (isUtf8(text.subarray(0, endOfCharacters(text.subarray(0, middle))))) valid = middle;
+    else invalid = middle;
+  }
+  return valid;
 }
 
 function unreadable(thrown: unknown, path: string | undefined): IntakeError {

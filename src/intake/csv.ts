@@ -42,13 +42,13 @@ export async function openCsv(
   const limits = { ...defaultCaps, ...caps };
   const bytes = inputBytes(source, limits.bytes, signal);
   try {
-    const lines = bytes.lines(limits.recordBytes + 2);
-    const begun = await readStart(lines, limits.recordBytes);
+    const pieces = bytes.pieces();
+    const begun = await readStart(pieces, limits.recordBytes);
     // Excel's first line that names the delimiter.
     const [line, named] = /^sep=([,;\t])(?:\r?\n|\r)/i.exec(begun.start.toString("latin1", 0, 8)) ?? [""];
     const delimiter = (named as Delimiter | undefined) ?? begun.delimiter;
-    const pieces = withoutFormulas(begun.start.subarray(line.length), lines);
-    const records = parseRecords(pieces, { delimiter, line: named === undefined ? 1 : 2 }, limits);
+    const lines = withoutFormulas(begun.start.subarray(line.length), pieces, limits.recordBytes);
+    const records = parseRecords(lines, { delimiter, line: named === undefined ? 1 : 2 }, limits);
     const first = await records.next();
     const header = first.done ? undefined : first.value.shift();
     if (first.done || !header) throw new IntakeError("The file has only blank lines.");
@@ -76,12 +76,12 @@ export async function openCsv(
 
 /** Reads until the header line is complete, since the delimiter must be known before anything is parsed. */
 async function readStart(
-  lines: AsyncGenerator<Buffer>,
+  pieces: AsyncGenerator<Buffer>,
   recordBytes: number,
 ): Promise<{ start: Buffer; delimiter: Delimiter }> {
   let start = Buffer.alloc(0);
   for (;;) {
-    const next = await lines.next();
+    const next = await pieces.next();
     if (!next.done) start = Buffer.concat([start, next.value]);
     const { delimiter, isWhole } = findDelimiter(start);
     if (next.done && start.length === 0) throw new IntakeError("The file is empty.");
@@ -93,10 +93,21 @@ async function readStart(
 /** A cell as Excel writes the formula of a text: `="8942…"` */
 const formula = /(^|[,;\t\r\n])="([^",;\t\r\n]+)"(?=[,;\t\r\n]|$)/g;
 
-/** Replaces formulas of a text by the text, which keeps long numbers from being rounded. */
-async function* withoutFormulas(start: Buffer, lines: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  if (start.length > 0) yield textsOf(start);
-  for await (const piece of lines) yield textsOf(piece);
+/** Replaces formulas of a text by the text, which keeps long numbers from being rounded. A piece ends with its last whole line. */
+async function* withoutFormulas(
+  start: Buffer,
+  pieces: AsyncGenerator<Buffer>,
+  recordBytes: number,
+): AsyncGenerator<Buffer> {
+  let rest = start;
+  for await (const piece of pieces) {
+    const joined = Buffer.concat([rest, piece]);
+    const lineEnd = Math.max(joined.lastIndexOf(10), joined.lastIndexOf(13)) + 1;
+    const whole = joined.length - lineEnd > recordBytes ? joined.length : lineEnd;
+    rest = joined.subarray(whole);
+    if (whole > 0) yield textsOf(joined.subarray(0, whole));
+  }
+  if (rest.length > 0) yield textsOf(rest);
 }
 
 function textsOf(piece: Buffer): Buffer {
