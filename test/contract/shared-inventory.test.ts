@@ -175,7 +175,7 @@ test("an automation of a sub-user's profile runs for what root's sync has found"
   await sync(harness, "default");
   await sync(harness, "robot");
   await harness.app.work([], [automations]);
-  harness.sandbox.state.sims.places += 1;
+  harness.sandbox.state.sims.append(1);
   expect(await sync(harness, "default")).toMatchObject({ added: 1 });
   const started = async () => (await harness.runs.list({ limit: 10 })).runs;
   await until("the automation has started a run", async () => (await started()).length > 0);

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { isSimId, isSpeedClass } from "#fleet/sim/sim.ts";
 import type { SandboxState } from "../state.ts";
 import type { Edits } from "./sim-records.ts";
+import type { Sims } from "./sims.ts";
 
 const id = z.string().min(1).max(100);
 const ids = z.array(id).min(1).readonly().optional();
@@ -62,14 +63,9 @@ export function openFleet(state: SandboxState) {
     const added = new Set(addIds);
     const named = [...restore, ...remove, ...edit.map((one) => one.id)];
     const unknown = named.filter((one) => !added.has(one) && state.placeOf(one) === undefined);
-    const problems = [
-      ...addIds
-        .filter((one) => sims.placeOfSimId(one) !== undefined)
-        .map((one) => `${one} is there already, listed or removed`),
-      ...unknown.map((one) => `there is no SIM ${one}`),
-    ];
+    const problems = [...problemsOfAdding(sims, add, addIds), ...unknown.map((one) => `there is no SIM ${one}`)];
     if (problems.length > 0) throw new RangeError(problems.join("; "));
-    sims.places += add;
+    sims.append(add);
     for (const simId of addIds) sims.appendGiven(simId);
     const placeOf = (simId: string): number => state.placeOf(simId) ?? Number.NaN; // all are known by now
     for (const one of restore) sims.removed.delete(placeOf(one));
@@ -85,4 +81,13 @@ export function openFleet(state: SandboxState) {
     remove: (simIds: readonly string[]): void => void change({ remove: simIds }),
     edit: (simId: string, fields: Edits): void => void change({ edit: [{ id: simId, set: fields }] }),
   };
+}
+
+function problemsOfAdding(sims: Sims, add: number, addIds: readonly string[]): string[] {
+  return addIds.flatMap((simId) => {
+    const place = sims.placeByRule(simId);
+    if (place === undefined || place >= sims.places + add) return [];
+    if (place >= sims.places) return [`${simId} is among those of \`add\``];
+    return sims.isListedAt(place) ? [`${simId} is listed already`] : [`${simId} was removed; restore it`];
+  });
 }

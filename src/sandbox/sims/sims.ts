@@ -66,7 +66,7 @@ export class Sims {
   }
 
   simIdAt(place: number): string {
-    return this.#givenIds[place] ?? withLuhnDigit(simIdPrefix + String(this.#firstSerial + place).padStart(11, "0"));
+    return this.#givenIds[place] ?? this.#madeUpIdAt(place);
   }
 
   imsiAt(place: number): string {
@@ -75,16 +75,21 @@ export class Sims {
 
   /** The position of the SIM, removed or not, or undefined if it never existed. */
   placeOfSimId(simId: string): number | undefined {
+    return this.#within(this.placeByRule(simId));
+  }
+
+  /** The position that this id has, or would have once enough SIMs are generated. */
+  placeByRule(simId: string): number | undefined {
     const given = this.#placeByGiven.get(simId);
     if (given !== undefined) return given;
     const place = Number(simId.slice(simIdPrefix.length, -1)) - this.#firstSerial;
-    return this.#isPlace(place) && this.simIdAt(place) === simId ? place : undefined;
+    return isPlace(place) && this.simIdAt(place) === simId ? place : undefined;
   }
 
   /** Place of a SIM by its IMSI. */
   placeOfImsi(imsi: string): number | undefined {
     const place = Number(imsi.slice(imsiPrefix.length)) - this.#firstImsi;
-    return this.#isPlace(place) && this.imsiAt(place) === imsi ? place : undefined;
+    return this.#within(isPlace(place) && this.imsiAt(place) === imsi ? place : undefined);
   }
 
   isListedAt(place: number): boolean {
@@ -171,6 +176,17 @@ export class Sims {
     return deviceImeiAt(this.#options.seed, place);
   }
 
+  /** Appends generated SIMs. @throws RangeError if one of their ids was given to another SIM */
+  append(count: number): void {
+    const places = this.places + count;
+    for (let place = this.places; this.#placeByGiven.size > 0 && place < places; place += 1) {
+      const id = this.#madeUpIdAt(place);
+      if (this.#placeByGiven.has(id))
+        throw new RangeError(`the next SIMs of the seed include ${id}, which is there already`);
+    }
+    this.places = places;
+  }
+
   /** Appends a SIM with this id, which no SIM has. */
   appendGiven(simId: string): void {
     this.#givenIds[this.places] = simId;
@@ -229,9 +245,17 @@ export class Sims {
     return speedClasses[(seededBits(this.#options.seed, place) >>> 12) % speedClasses.length] ?? "";
   }
 
-  #isPlace(number: number): boolean {
-    return Number.isSafeInteger(number) && number >= 0 && number < this.places;
+  #madeUpIdAt(place: number): string {
+    return withLuhnDigit(simIdPrefix + String(this.#firstSerial + place).padStart(11, "0"));
   }
+
+  #within(place: number | undefined): number | undefined {
+    return place !== undefined && place < this.places ? place : undefined;
+  }
+}
+
+function isPlace(number: number): boolean {
+  return Number.isSafeInteger(number) && number >= 0;
 }
 
 /** Calls that took effect, by operation. */
