@@ -96,11 +96,14 @@ export class CredentialService {
         ),
     });
     const stopWatching = watchAges(profile, context, onIncident);
-    const stop = (): Promise<void> => {
-      stopWatching();
-      return working.stop();
-    };
-    return watchOver(`rotations of ${profile}`, { ...working, stop });
+    return watchOver(`rotations of ${profile}`, {
+      isMoving: (withinMs) => working.isMoving(withinMs),
+      restart: () => working.restart(),
+      stop: () => {
+        stopWatching();
+        return working.stop();
+      },
+    });
   }
 
   #account(profile: string): RotationAccount {
