@@ -8,18 +8,18 @@ async function main(): Promise<never> {
   keepHeapSmall();
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());
-  const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { features }, { serve }] = await Promise.all([
+  const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { features }] = await Promise.all([
     import("#config/load.ts"),
     import("#core/errors.ts"),
     import("#telemetry/logger.ts"),
     import("#features.ts"),
-    import("#kernel/serve.ts"),
   ]);
   try {
     const { env } = process;
     const load = () => loadConfig({ env, features });
     const config = load();
     const logger = createLogger({ level: config.logLevel });
+    const { serve } = await import("#kernel/serve.ts");
     await serve({ config, load, env, features, logger, stop: stop.signal });
     process.exit(0);
   } catch (thrown) {

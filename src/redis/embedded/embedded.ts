@@ -155,7 +155,8 @@ async function makePipe(path: string): Promise<void> {
  * @throws SimfleetError STORE_UNAVAILABLE if it runs and rejects writes, as on a full disk
  */
 async function answers(socketPath: string): Promise<boolean> {
-  const redis = new Redis(socketPath, {
+  const redis = new Redis({
+    path: socketPath,
     lazyConnect: true,
     enableReadyCheck: false,
     commandTimeout: 500,
