@@ -153,6 +153,7 @@ class OpenAccount {
   }
 
   async announce(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
     const { users, worker } = this.#deps;
     const say = (): Promise<void> => users.say(this.#profile, worker, this.#authKeyInUse());
     this.#stopSaying ??= every(sayEveryMs, () => void say());

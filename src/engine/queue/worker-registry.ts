@@ -44,6 +44,8 @@ export class WorkerRegistry {
         this.#stopRenewing?.();
         this.#stopRenewing = undefined;
       }
+      // It has been announced again meanwhile.
+      if ([...this.#announced].some((one) => one.queue === queue && one.workerId === workerId)) return;
       await this.#redis.zrem(this.#keys.liveWorkers(queue), workerId).catch(() => undefined);
     };
   }
