@@ -35,7 +35,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-const isLong = process.env.SIMFLEET_TEST_LONG !== undefined;
+const isLong = Number(process.env.SIMFLEET_TEST_LONG ?? 0) > 0;
 
 // For the tests and all processes that they start: compiling the same packages again costs more than most tests.
 process.env["NODE_COMPILE_CACHE"] ??= `${import.meta.dirname}/node_modules/.cache/compiled`;

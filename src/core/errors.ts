@@ -216,7 +216,9 @@ export class PlatformError extends SimfleetError {
   constructor(
     code: PlatformCode,
     message: string,
-    facts: Pick<PlatformError, "operation"> & Partial<Omit<PlatformError, "operation" | "code" | "message">>,
+    facts: Pick<PlatformError, "operation"> &
+      Partial<Pick<PlatformError, "status" | "platformCode" | "mayHaveApplied" | "bucket" | "isAnswerTooLarge">> &
+      Partial<Pick<PlatformError, "cause" | "retryAfterMs">>,
   ) {
     // With PLATFORM_RATE_LIMITED, and where the platform asks for a pause.
     super(code, message, { cause: facts.cause, retryAfterMs: facts.retryAfterMs });
