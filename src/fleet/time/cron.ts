@@ -32,19 +32,21 @@ export function parseCron(text: string, timezone: string): Cron {
   }
   const random = isName ? undefined : fields.find((field) => /(^|[^A-Za-z])H/i.test(field));
   if (random !== undefined) throw fault(text, `${random} means a random value; use jitterSeconds instead`);
-  const nextShown = (shownMs: number): number | undefined => {
-    try {
-      return CronExpressionParser.parse(text, { tz: "UTC", currentDate: new Date(shownMs) })
-        .next()
-        .getTime();
-    } catch {
-      return undefined;
-    }
+  /** The times after a local time, one by one; undefined after the last one. */
+  const shownAfter = (shownMs: number): (() => number | undefined) => {
+    const times = CronExpressionParser.parse(text, { tz: "UTC", currentDate: new Date(shownMs) });
+    return () => {
+      try {
+        return times.next().getTime();
+      } catch {
+        return undefined;
+      }
+    };
   };
   const wall = new WallClock(timezone);
   const isEveryHour = text.trim() === "@hourly" || /^\*(\/1)?$/.test(fields.at(-4) ?? "");
   const next = (afterMs: number): number | undefined =>
-    isEveryHour ? wall.firstShownAfter(afterMs, nextShown) : wall.firstAfter(afterMs, nextShown);
+    isEveryHour ? wall.firstShownAfter(afterMs, shownAfter) : wall.firstAfter(afterMs, shownAfter);
   try {
     CronExpressionParser.parse(text, { tz: timezone });
   } catch (thrown) {

@@ -3,6 +3,9 @@
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
+/** Gives the times of a schedule after a local time, one by one; undefined after the last one. */
+type ShownAfter = (shownMs: number) => () => number | undefined;
+
 /** No zone shifts its clocks by more at once, except when whole days were skipped. */
 const maxShiftMs = 3 * hourMs;
 
@@ -41,10 +44,10 @@ export class WallClock {
    * The first instant after the given one at which local time is one of some times; repeated local times count each
    * time, skipped ones never: for schedules of every so many minutes.
    */
-  firstShownAfter(afterMs: number, nextShown: (shownMs: number) => number | undefined): number | undefined {
+  firstShownAfter(afterMs: number, shownAfter: ShownAfter): number | undefined {
     let [fromMs, offset] = [afterMs, this.offsetMs(afterMs)];
     for (;;) {
-      const shown = nextShown(fromMs + offset);
+      const shown = shownAfter(fromMs + offset)();
       if (shown === undefined) return undefined;
       const instant = shown - offset;
       if (this.offsetMs(instant) === offset) return instant;
@@ -68,23 +71,23 @@ export class WallClock {
   /**
    * The first instant after the given one at which it is one of some times of day: each counts once, whether local time
    * repeats or skips it.
-   * @param nextShown the first of those times after a local time; undefined if there is none
    */
-  firstAfter(afterMs: number, nextShown: (shownMs: number) => number | undefined): number | undefined {
+  firstAfter(afterMs: number, shownAfter: ShownAfter): number | undefined {
     const offset = this.offsetMs(afterMs);
-    let shown = nextShown(afterMs + offset);
-    if (shown === undefined) return undefined;
-    const plain = shown - offset;
+    const next = shownAfter(afterMs + offset)();
+    if (next === undefined) return undefined;
+    const plain = next - offset;
+    const around = [afterMs - maxShiftMs, plain - maxShiftMs, plain + maxShiftMs].map((atMs) => this.offsetMs(atMs));
+    const shiftMs = Math.max(offset, ...around) - Math.min(offset, ...around);
     // Far from any shift, as nearly always.
-    const around = [afterMs - maxShiftMs, plain - maxShiftMs, plain + maxShiftMs];
-    if (around.every((atMs) => this.offsetMs(atMs) === offset)) return plain;
+    if (shiftMs === 0) return plain;
+    const nextShown = shownAfter(afterMs + offset - shiftMs);
     let first: number | undefined;
-    shown = nextShown(afterMs + offset - maxShiftMs);
     // A skipped time fires among those that follow it.
-    while (shown !== undefined && (first === undefined || shown <= this.shownAt(first) + maxShiftMs)) {
+    for (let shown = nextShown(); shown !== undefined; shown = nextShown()) {
+      if (first !== undefined && shown > this.shownAt(first) + shiftMs) break;
       const instant = this.instantOf(shown);
       if (instant > afterMs) first = Math.min(instant, first ?? instant);
-      shown = nextShown(shown);
     }
     return first;
   }
