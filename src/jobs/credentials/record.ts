@@ -53,6 +53,8 @@ export function rotationLog(deps: StoreDeps) {
   const rotationKey = (name: string): string => keys.of("rotation", name);
   /** Hash: which secret was reported as too old. */
   const ageKey = (name: string): string => keys.of("rotation", name, "age");
+  /** Text that expires: the ages of a profile's secrets were looked at. */
+  const agesKey = (profile: string): string => keys.of("rotations", profile, "ages");
   /** Set: names of all rotations that a profile ever started. */
   const namesKey = (profile: string): string => keys.of("rotations", profile);
   const store = rotationStore<RotationRecord>(
@@ -92,6 +94,10 @@ export function rotationLog(deps: StoreDeps) {
     forget: async ({ name, profile }: Named): Promise<void> => {
       await redis.multi().unlink(rotationKey(name), ageKey(name)).srem(namesKey(profile), name).exec();
     },
+
+    /** Whether the ages of a profile's secrets are to be looked at: no process has done it within this time. */
+    claimAges: async (profile: string, withinMs: number): Promise<boolean> =>
+      (await redis.set(agesKey(profile), "looked at", "PX", withinMs, "NX")) === "OK",
 
     /** Emits that a secret is older than its maximum age, once. */
     noteExpiring: (of: Named, fields: { readonly credentialsId: string; readonly since: string }) =>

@@ -150,13 +150,19 @@ function rulesFor({ state }: RotationRecord, fault: unknown): FaultRules {
 // Checks the age of secrets whose rotation has a maximum age, and reports each older one once.
 
 const ageIntervalMs = 60 * minuteMs;
+/** Shorter than the interval, so that the process that has looked does so again after it. */
+const ageClaimMs = 55 * minuteMs;
 
-/** Checks the ages now and then every hour. @returns stops it */
+/** Checks the ages now and then every hour, in one process for all. @returns stops it */
 export function watchAges(profile: string, context: RotationContext, emit: Terms["emit"]): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
+  const isNeeded = rotationsOf(profile, context.rotations).some(({ maxAgeMs }) => maxAgeMs !== undefined);
+  const claimAndCheck = async (): Promise<void> => {
+    if (isNeeded && (await context.log.claimAges(profile, ageClaimMs))) await checkAges(profile, context, signal);
+  };
   const check = (): void => {
-    checkAges(profile, context, signal).catch((thrown: unknown) => {
+    claimAndCheck().catch((thrown: unknown) => {
       if (!signal.aborted) emit({ message: `the age of the secrets of ${profile} is not known: ${messageOf(thrown)}` });
     });
   };
@@ -171,10 +177,12 @@ export function watchAges(profile: string, context: RotationContext, emit: Terms
 /** @throws errors of the store; PlatformError */
 export async function checkAges(profile: string, context: RotationContext, signal: AbortSignal): Promise<void> {
   const { log, clock } = context;
+  const account = accountSets(context.accountFor(profile), signal);
+  let listed: ReturnType<typeof account.list> | undefined;
   for (const rotation of rotationsOf(profile, context.rotations)) {
     const record = await log.record(rotation.name);
     if (rotation.maxAgeMs === undefined || (record !== undefined && !isRotationOver(record))) continue;
-    const sets = await accountSets(context.accountFor(profile), signal).list();
+    const sets = await (listed ??= account.list());
     const { credentialsId, createdAtMs = 0, updatedAtMs = 0 } = currentSet(rotation, record, sets) ?? {};
     const sinceMs = Math.max(createdAtMs, updatedAtMs);
     if (credentialsId === undefined || sinceMs === 0 || clock.wallMs() - sinceMs < rotation.maxAgeMs) continue;
