@@ -21,6 +21,13 @@ const underFeatures = [
 /** Features that share code with another one without its service. */
 const sharing = { "jobs/authkeys": ["jobs/credentials"] };
 
+/** The one file of the kernel that each file of a feature may import, for its types alone. */
+export const kernelTypes = {
+  file: "kernel/kernel.ts",
+  reason:
+    "Parts of a feature name what they take of the kernel by its own type; they get it from feature.ts or open.ts.",
+};
+
 /** Each folder of src/jobs is a feature: it imports those features that its feature.ts names. */
 function featureModules() {
   const reason = "A feature builds on the layers below it, and on the features that its feature.ts names as needs.";
@@ -155,7 +162,11 @@ const importRules = Object.entries(modules).map(([module, { imports, reason }]) 
   from: { path: `^src/${module}/`, pathNot: "/((feature|open|config)[.]ts$|commands([.]ts$|/))" },
   to: {
     path: "^src/",
-    pathNot: [`^src/(${[module, ...imports].join("|")})/`, ...(module === "config" ? sections : [])],
+    pathNot: [
+      `^src/(${[module, ...imports].join("|")})/`,
+      ...(module === "config" ? sections : []),
+      ...(module.startsWith("jobs/") ? [`^src/${kernelTypes.file}$`] : []),
+    ],
   },
 }));
 

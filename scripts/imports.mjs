@@ -5,7 +5,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { cruise } from "dependency-cruiser";
-import rules, { entries, modules, packages } from "../.dependency-cruiser.mjs";
+import rules, { entries, kernelTypes, modules, packages } from "../.dependency-cruiser.mjs";
 
 const vagueNames = /(^|[-/])(utils?|helpers?|common|manager|base|misc)([-.]|$)/;
 
@@ -83,24 +83,25 @@ function wording(source) {
     if (/\bnew Date\(\)/.test(code) && source !== "src/core/time.ts" && !entries.includes(moduleOf(source))) {
       report("one-clock", "reads the time by itself", "Take a Clock (#core/time.ts), which tests can control.");
     }
+    if (source.startsWith("src/jobs/") && code.includes(`from "#${kernelTypes.file}"`)) {
+      if (!isOfTypes(source, index)) report("types-of-kernel", "imports more than types", kernelTypes.reason);
+    }
     for (const [name, { files: owners, types, reason }] of Object.entries(packages)) {
       const isTypesOnly = types.some((module) => source.startsWith(`src/${module}/`));
       const isOwner = new RegExp(`^src/${owners}`).test(source);
       if (!isTypesOnly || isOwner || !code.includes(`from "${name}"`)) continue;
-      if (!/^(import|export) type\b/.test(statementEndingAt(source, index))) {
-        report(`owner-of-${name}`, `imports more than types of ${name}`, reason);
-      }
+      if (!isOfTypes(source, index)) report(`owner-of-${name}`, `imports more than types of ${name}`, reason);
     }
   });
   return found;
 }
 
-/** An import over several lines starts above the line that names its source. */
-function statementEndingAt(source, index) {
+/** Whether an import has types alone. One over several lines starts above the line that names its source. */
+function isOfTypes(source, index) {
   const lines = texts.get(source);
   let first = index;
   while (first > 0 && !/^(import|export)\b/.test(lines[first])) first--;
-  return lines[first];
+  return /^(import|export) type\b/.test(lines[first]);
 }
 
 /** The line on which `source` imports the file or package `target`; 1 if it is not found. */

@@ -3,7 +3,6 @@ import * as routes from "./contract.ts";
 import { type Call, type Creation, type Endpoint, type Rows, creating, endpoint } from "#contract/route.ts";
 import { asList } from "#contract/fields.ts";
 import { SimfleetError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
 import { failureLimitOf } from "#fleet/run.ts";
 import { wavesOf } from "#fleet/waves.ts";
 import type { FollowUpPlan, PlanDocument, RunReport, OrderQuery, RunSummary } from "./contract.ts";
@@ -12,7 +11,7 @@ import type { Order, RunService } from "./service.ts";
 import { type Planned, changedBy } from "./plan/plans.ts";
 import { newRunId } from "./submit.ts";
 import { keepAnswers } from "#core/kept.ts";
-import type { Limiter } from "#limiter/limiter.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { RunRemoval } from "./removal/removal.ts";
 import { planLines, planRowPage, rowPage, runsOfSim } from "./results/row-page.ts";
@@ -22,15 +21,11 @@ import { readSettled, readWhenEnded } from "./results/sent-rows.ts";
 /** Least time for which the summary of a run is kept. */
 const minKeptMs = 2_000;
 
-interface RunEndpointDeps {
+interface RunEndpointDeps extends Pick<Kernel, "limiter" | "clock" | "profileOf"> {
   readonly runs: RunService;
   readonly ledger: Ledger;
   readonly removal: RunRemoval;
-  readonly limiter: Limiter;
   readonly periodMs: number;
-  readonly clock: Clock;
-  /** The named profile, or the default. @throws SimfleetError NOT_FOUND */
-  readonly profileOf: (name?: string) => string;
   /** @throws ConfigError if the profile lacks credentials or an address */
   readonly assertUsable: (profile: string) => void;
 }

@@ -20,7 +20,7 @@ import { RunWatch } from "./work/run-watch.ts";
 const segmentsAtOnce = 4;
 
 export function openRuns(kernel: Kernel, inventory: OpenInventory) {
-  const { config, clock, redis, keys, lifecycle, guard, account, freezes } = kernel;
+  const { config, clock, redis, keys, lifecycle, freezes } = kernel;
   const ledger = new Ledger(kernel);
   const removal = runRemoval(kernel);
   const queues = runQueues({ ...kernel, ledger });
@@ -42,14 +42,12 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
   });
 
   const context = {
+    ...kernel,
     ledger,
     inventory: inventory.store,
-    clock,
     lanes: config.limits.connections,
     watch: new RunWatch({ ledger }),
-    accountFor: account,
     openInputs: sealInputs.open,
-    guard,
   };
   const checks = { ...context, inventory, undo: (run: RunRecord) => service.undoWave(run) };
   /** Works on the queue of a profile's bucket until stopped. */

@@ -11,14 +11,11 @@ import {
   operationNamed,
   setSpeedClassName,
 } from "#fleet/sim-operation/sim-operation.ts";
-import type { Wording } from "#fleet/sim/sim.ts";
-import type { StoreDeps } from "#engine/move-record.ts";
 import type { Reading } from "#telemetry/metrics.ts";
-import type { RedisMemory } from "#redis/memory.ts";
 import { type RunQueues, queueName } from "./work/queue.ts";
-import type { Inventory } from "#jobs/inventory/store/inventory.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { type KnownFleet, classifyRows } from "./plan/classify.ts";
-import { type DraftRequest, type DraftSource, writeDraft } from "./plan/draft.ts";
+import { type DraftDeps, type DraftRequest, type DraftSource, writeDraft } from "./plan/draft.ts";
 import { compareDraft, overlapSettler } from "./overlap.ts";
 import { type ForecastDeps, type QuotaWork, forecaster, workByQuota } from "./plan/forecast.ts";
 import { type Planned, Plans, missing, reportOfDraft } from "./plan/plans.ts";
@@ -30,7 +27,6 @@ import { type ResultsFormat, resultLines } from "./results/results.ts";
 import { readSettled, readWhenEnded } from "./results/sent-rows.ts";
 import { type RetriedRows, retrySource, undoSource } from "./follow-up.ts";
 import { operationBucket } from "./work/row-call.ts";
-import type { SealInputs } from "./sealed-inputs.ts";
 import { traced, tracing } from "#core/traced.ts";
 import { minuteMs } from "#core/time.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -54,17 +50,13 @@ export interface Order {
   readonly options: RunOptions;
 }
 
-interface RunDeps extends ForecastDeps, Pick<StoreDeps, "redis" | "keys"> {
+interface RunDeps extends ForecastDeps, DraftDeps, Pick<Kernel, "redis" | "keys" | "wordingOf"> {
   readonly freezes: { of(profile: string): Promise<{ readonly reason: string } | undefined> };
-  readonly inventory: Inventory;
   readonly queues: RunQueues;
-  readonly wordingOf: (profile: string) => Wording;
   /** Speed classes that the deployment lists; others are invalid. Empty: any. */
   readonly speedClasses: readonly string[];
   readonly policy: RunPolicy;
   readonly operations: SimOperations;
-  readonly sealInputs: SealInputs;
-  readonly memory: () => Promise<RedisMemory>;
 }
 
 /** A page ends after this many runs were scanned, whether they match or not. */

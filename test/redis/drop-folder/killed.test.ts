@@ -63,7 +63,7 @@ class Dropped {
   async #workOffRuns(): Promise<void> {
     const { ledger, account, profile } = this.fleet;
     const storeDeps = { redis, keys, bounds: keptBounds, clock: systemClock };
-    const context = workContext(storeDeps, { ledger, lanes: 4, accountFor: () => account });
+    const context = workContext(storeDeps, { ledger, lanes: 4, account: () => account });
     const { signal } = this.#worked;
     while (!signal.aborted) {
       const runs = (await ledger.running()).filter((run) => run.profile === profile);

@@ -54,7 +54,7 @@ async function workOn(number: number, course: Course): Promise<void> {
   await ledger.commit(head, "running", head.runId);
   const hands = leasesOn(head.runId, course);
   const account = { client: platformOf(course), wording: "sims", selection } as const;
-  const context = workContext(storeDeps, { ledger, lanes: 2, accountFor: () => account });
+  const context = workContext(storeDeps, { ledger, lanes: 2, account: () => account });
   while (!isRunOver((await ledger.run(head.runId)).state)) {
     await Promise.all(segments.map((_, segment) => execute({ runId: head.runId, segment }, context, never)));
   }

@@ -36,7 +36,7 @@ async function setup(kills: (key: string) => boolean) {
     const client = clientFor(platform.url);
     const dead = { announce: () => Promise.resolve(() => Promise.resolve()) };
     const context = workContext(storeDeps, {
-      accountFor: () => accountOf(client, "sims"),
+      account: () => accountOf(client, "sims"),
       guard: poisonGuard({ ...place, workerRegistry: dead, onQuarantined: () => undefined }),
     });
     const working = execute({ runId, segment: 0, deaths }, context, stop.signal);

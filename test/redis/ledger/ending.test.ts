@@ -64,7 +64,7 @@ it("a segment whose process died after its last row was settled is packed by the
   await ledger.settle(head, 0, rows, { calls: 2, throttled: 0 });
   expect(await ledger.state(head.runId)).toBe("completed");
   expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(1);
-  const context = workContext(storeDeps, { accountFor: () => Promise.reject(new Error("no call")) as never });
+  const context = workContext(storeDeps, { account: () => Promise.reject(new Error("no call")) as never });
   const result = await execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   expect(result).toEqual({ kind: "parked" });
   expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(0);
@@ -76,7 +76,7 @@ it("a run reports rows as pending until its calls in flight have ended", async (
   const head = await submit(ledger, [[1, 1, 1, 1, 1]], { waves: wavesOf([5]) });
   const platform = new SlowPlatform();
   const account = { client: platform.client, wording: "sims", selection } as const;
-  const context = workContext(storeDeps, { accountFor: () => account });
+  const context = workContext(storeDeps, { account: () => account });
   const work = execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   await until("the run is aborted", async () => (await ledger.state(head.runId)) === "aborted");
   expect(platform.callsOut).toBe(2);

@@ -76,7 +76,7 @@ class Fleet {
   /** Works on all segments of a run, as one process. */
   async work({ runId, segments }: RunHead) {
     const account = { client: this.#client, wording: "sims", selection } as const;
-    const context = workContext(storeDeps, { ledger, lanes: 1, accountFor: () => account });
+    const context = workContext(storeDeps, { ledger, lanes: 1, account: () => account });
     const results = [];
     for (const segment of segments.keys()) {
       const { signal } = new AbortController();

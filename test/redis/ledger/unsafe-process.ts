@@ -25,7 +25,7 @@ const storeDeps = { redis, keys, bounds: keptBounds, clock };
 const { client } = syncParts({ redis, keys, url, profile, wording: "sims", coverage: "g" });
 const readSim = getSim({ method: "GET", path: "/v1/sims/{simId}", statuses: [200], group: "Sim" });
 const account = { ...accountOf(client, "sims"), readSim };
-const context = workContext(storeDeps, { lanes, accountFor: () => account });
+const context = workContext(storeDeps, { lanes, account: () => account });
 const { ledger } = context;
 const never = new AbortController().signal;
 

@@ -44,7 +44,7 @@ export class UnsafeWork {
     await using platform = await startOpenPlatform(handler);
     await using client = clientFor(platform.url, permits === undefined ? {} : { permits });
     const account = { ...accountOf(client, "sims"), readSim };
-    const context = workContext(this.#storeDeps, { lanes, accountFor: () => account });
+    const context = workContext(this.#storeDeps, { lanes, account: () => account });
     const results = [];
     for (const segment of segments) results.push(await execute({ runId, segment }, context, signal));
     const result = results.at(-1);

@@ -12,7 +12,7 @@ type WorkContext = Parameters<typeof execute>[1];
 
 export function workContext(
   storeDeps: StoreDeps & { readonly clock: Clock },
-  own: Pick<WorkContext, "accountFor"> & Partial<WorkContext>,
+  own: Pick<WorkContext, "account"> & Partial<WorkContext>,
 ): WorkContext {
   const { ledger = new Ledger(storeDeps) } = own;
   return {

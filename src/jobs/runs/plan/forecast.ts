@@ -5,10 +5,10 @@
  * to the next ones, unless its segments hold all places of the queue; after a longer wait it gives its places away.
  */
 import { keepAnswers } from "#core/kept.ts";
-import { type Clock, minuteMs } from "#core/time.ts";
+import { minuteMs } from "#core/time.ts";
 import { isLasting } from "#engine/problem.ts";
-import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import type { BucketState, Limiter } from "#limiter/limiter.ts";
+import type { Kernel } from "#kernel/kernel.ts";
+import type { BucketState } from "#limiter/limiter.ts";
 import type { RunReport } from "../contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunHead, RunRecord } from "../ledger/run-record.ts";
@@ -250,11 +250,8 @@ type Planned = Pick<RunHead, "runId" | "bucket" | "options" | "segments" | "wave
 /** A run that would start now, and the calls that it takes from others. */
 type Starting = Planned & { readonly supersedes: readonly { readonly runId: string; readonly sims: number }[] };
 
-export interface ForecastDeps {
+export interface ForecastDeps extends Pick<Kernel, "limiter" | "workerRegistry" | "clock"> {
   readonly ledger: Ledger;
-  readonly limiter: Limiter;
-  readonly workerRegistry: WorkerRegistry;
-  readonly clock: Clock;
   readonly periodMs: number;
   /** Segments that a process works on at once, and calls of a queue. */
   readonly segmentsAtOnce: number;

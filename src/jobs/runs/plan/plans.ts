@@ -5,10 +5,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
-import { type Clock, isoTime, minuteMs } from "#core/time.ts";
+import { isoTime, minuteMs } from "#core/time.ts";
 import type { Filter } from "#fleet/filter.ts";
 import { Script } from "#redis/script.ts";
-import type { StoreDeps } from "#engine/move-record.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { Changed, PlanDocument, PlanReport } from "../contract.ts";
 import { type Ledger, expired } from "../ledger/ledger.ts";
 import { type RowGroup, type RunHead, type RunRecord, encodeHead } from "../ledger/run-record.ts";
@@ -51,9 +51,9 @@ export interface PlanLimits {
 export type Reservation = Awaited<ReturnType<Plans["reserve"]>>;
 
 export class Plans {
-  readonly #deps: Pick<StoreDeps, "redis" | "keys"> & { readonly ledger: Ledger; readonly clock: Clock };
+  readonly #deps: Pick<Kernel, "redis" | "keys" | "clock"> & { readonly ledger: Ledger };
 
-  constructor(deps: Pick<StoreDeps, "redis" | "keys"> & { readonly ledger: Ledger; readonly clock: Clock }) {
+  constructor(deps: Pick<Kernel, "redis" | "keys" | "clock"> & { readonly ledger: Ledger }) {
     this.#deps = deps;
   }
 

@@ -4,10 +4,9 @@
  * callers do not wait.
  */
 import { SimfleetError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { Script } from "#redis/script.ts";
-import type { StoreDeps } from "#engine/move-record.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { type RunHead, type RunRecord, leaseMs } from "../ledger/run-record.ts";
 
 const markScript = Script.load(new URL("./begin-removal.lua", import.meta.url));
@@ -17,7 +16,7 @@ type Removed = Pick<RunHead, "runId" | "segments">;
 
 export type RunRemoval = ReturnType<typeof runRemoval>;
 
-export function runRemoval({ redis, keys, clock }: Pick<StoreDeps, "redis" | "keys"> & { readonly clock: Clock }) {
+export function runRemoval({ redis, keys, clock }: Pick<Kernel, "redis" | "keys" | "clock">) {
   /** Whether rows of a run are in Redis. */
   const hasRows = async (runId: string): Promise<boolean> => (await redis.exists(keys.runInput(runId))) === 1;
 

@@ -10,7 +10,7 @@
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { RunState } from "#fleet/run.ts";
-import { quarantined, quarantineReason, type PoisonGuard } from "#engine/poison-guard.ts";
+import { quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import {
   type FieldChange,
   type SimOperation,
@@ -36,8 +36,8 @@ import { type TryResult, later, makeCall } from "./row-call.ts";
 import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference } from "./queue.ts";
-import type { Account } from "#api/account.ts";
-import { type Clock, yieldToEventLoop } from "#core/time.ts";
+import type { Kernel } from "#kernel/kernel.ts";
+import { yieldToEventLoop } from "#core/time.ts";
 import type { RunWatch } from "./run-watch.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
@@ -54,14 +54,10 @@ const refusalPauseMs = 30_000;
 const minSuspects = 16;
 
 /** Collaborators of the work on a segment; shared by all segments of a process. */
-interface JobContext {
+interface JobContext extends Pick<Kernel, "clock" | "account" | "guard"> {
   readonly ledger: Ledger;
-  readonly clock: Clock;
   readonly inventory: Inventory;
-  readonly accountFor: (profile: string) => Account;
   readonly watch: RunWatch;
-  /** Finds a row that kills its worker. */
-  readonly guard: Pick<PoisonGuard, "runAlone">;
   /** Opens the sealed ones among the inputs of a row. */
   readonly openInputs: (operation: SimOperation, inputs: readonly string[]) => Promise<readonly string[]>;
   /** Rows in progress at once in one segment. */
@@ -245,9 +241,9 @@ class SegmentWork {
 
   async #try(open: OpenRow): Promise<TryResult> {
     const { place, row, operation, change } = open;
-    const { inventory, accountFor, openInputs, signal } = this.#context;
+    const { inventory, openInputs, signal } = this.#context;
     const { profile } = this.#run;
-    const account = accountFor(profile);
+    const account = this.#context.account(profile);
     const wasSent = this.#unsafe.wasSent(place);
     if (row.onlyIf !== undefined && !wasSent) {
       const present = await inventory.sim(profile, row.key);

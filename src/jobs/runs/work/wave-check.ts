@@ -2,7 +2,7 @@
  * The check after a wave of a run has soaked: SIMs that it changed are read again, and the share of them that meets the gate decides
  * whether the next wave opens or the run pauses. Each result is stored at once, so a check that was killed reads no SIM twice.
  */
-import type { Account } from "#api/account.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
 import type { Interruption, JobResult } from "#engine/queue/job-result.ts";
 import { secondMs, systemClock } from "#core/time.ts";
@@ -18,10 +18,9 @@ import type { RunRecord } from "../ledger/run-record.ts";
 import type { JobReference } from "./queue.ts";
 import { later, resultOf } from "./row-call.ts";
 
-interface CheckDeps {
+interface CheckDeps extends Pick<Kernel, "account"> {
   readonly ledger: Ledger;
   readonly inventory: OpenInventory;
-  readonly accountFor: (profile: string) => Account;
   /** Starts the undo of a run once. @returns its run id */
   readonly undo: (run: RunRecord) => Promise<string>;
 }
@@ -82,12 +81,12 @@ async function sampleOf(run: RunRecord, sample: number, ledger: Ledger): Promise
 async function readAgain(
   run: RunRecord,
   rows: readonly StoredRow[],
-  { ledger, inventory, accountFor, gate, signal }: CheckDeps & { readonly gate: Gate; readonly signal: AbortSignal },
+  { ledger, inventory, account, gate, signal }: CheckDeps & { readonly gate: Gate; readonly signal: AbortSignal },
 ): Promise<Interruption | undefined> {
   const { profile, operations, soakUntilMs = 0 } = run;
   const known = await ledger.noteGate(run);
   const open = rows.map(({ key }) => key).filter((key) => known[key] === undefined);
-  const { client, readSim, selection } = accountFor(profile);
+  const { client, readSim, selection } = account(profile);
   const note = (key: string, sim: SeenSim | undefined): Promise<unknown> =>
     ledger.noteGate(run, { [key]: meetsGate(gate, key, sim, operations[0].keyColumn) ? 1 : 0 });
   if (readSim === undefined) {
