@@ -6,7 +6,7 @@ export const audit = feature({
   data: { audit: ["audit"] },
   open: async (kernel) => {
     const { AuditService, auditEndpoints } = await import("./service.ts");
-    const service = new AuditService({ ...kernel, keepMs: kernel.config.audit.keepMs });
+    const service = new AuditService(kernel);
     return { service, routes: () => auditEndpoints(service, kernel.features) };
   },
   commands: {

@@ -5,14 +5,13 @@
  * ended in between, or that the change is still in progress.
  */
 import { olderThan } from "#events/feed.ts";
-import type { Redis } from "ioredis";
 import { parseInstant } from "#core/ago.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { type Clock, inTime, secondMs } from "#core/time.ts";
+import { inTime, secondMs } from "#core/time.ts";
 import { asList, cursorBefore, reportOf } from "#contract/fields.ts";
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
 import { csvLine } from "#intake/cell.ts";
-import type { Keys } from "#redis/keys.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { type AuditEntry, auditEntry, auditKindsOf, exportAudit, listAudit } from "./contract.ts";
 
@@ -60,12 +59,7 @@ const maxScanned = 50_000;
 /** How long a change waits for its entry before it is rejected. */
 const patienceMs = 5 * secondMs;
 
-interface AuditDeps {
-  readonly redis: Redis;
-  readonly keys: Keys;
-  readonly clock: Clock;
-  readonly keepMs: number;
-}
+type AuditDeps = Pick<Kernel, "redis" | "keys" | "clock" | "config">;
 
 export class AuditService {
   readonly #deps: AuditDeps;
@@ -170,7 +164,7 @@ export class AuditService {
   }
 
   #oldest(): number {
-    return Math.max(0, this.#deps.clock.wallMs() - this.#deps.keepMs);
+    return Math.max(0, this.#deps.clock.wallMs() - this.#deps.config.audit.keepMs);
   }
 }
 

@@ -5,7 +5,7 @@ import type { Automation } from "./config.ts";
 import { shownOperation } from "#jobs/tasks/tasks.ts";
 import * as routes from "./contract.ts";
 import { reportOf } from "#contract/fields.ts";
-import type { Feed } from "#events/feed.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { type AutomationDeps, actOn, type Decision, decide, meantFor } from "./work.ts";
 
@@ -14,10 +14,10 @@ const readAtOnce = 1_000;
 const oldestMs = 86_400_000;
 
 export class AutomationService {
-  readonly #deps: AutomationDeps & { readonly feed: Feed };
+  readonly #deps: AutomationDeps & Pick<Kernel, "feed">;
   readonly #automations: readonly Automation[];
 
-  constructor(automations: readonly Automation[], deps: AutomationDeps & { readonly feed: Feed }) {
+  constructor(automations: readonly Automation[], deps: AutomationDeps & Pick<Kernel, "feed">) {
     this.#deps = deps;
     this.#automations = automations;
   }

@@ -4,15 +4,15 @@
  * triggers itself, exceeds its hourly limit, or has killed three workers is stopped and reports this.
  */
 import { messageOf } from "#core/errors.ts";
-import { type Clock, systemClock } from "#core/time.ts";
+import { systemClock } from "#core/time.ts";
 import { type FaultRules, actionAfter } from "#engine/fault-policy.ts";
-import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
+import { quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import type { Event } from "#events/event.ts";
 import type { Automation } from "./config.ts";
 import type { TaskReference } from "#fleet/task.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 import type { AutomationTasks } from "#jobs/tasks/tasks.ts";
-import type { StoreDeps } from "#engine/move-record.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { readSharing } from "#engine/sharing.ts";
 import { matches } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim/sim-fields.ts";
@@ -22,14 +22,10 @@ import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import type { AutomationLog } from "./record.ts";
 
 /** `redis` and `keys` say which profiles share an inventory. */
-export interface AutomationDeps extends Pick<StoreDeps, "redis" | "keys"> {
-  readonly clock: Clock;
-  readonly guard: Pick<PoisonGuard, "run">;
+export interface AutomationDeps extends Pick<Kernel, "redis" | "keys" | "clock" | "guard" | "keyColumnOf"> {
   readonly tasks: AutomationTasks;
   readonly inventory: Pick<Inventory, "lookUp">;
   readonly log: AutomationLog;
-  /** Name of the column that identifies a SIM. */
-  readonly keyColumnOf: (profile: string) => string;
   /** A SIM operation as the profile uses it. */
   readonly operationOf: (name: string, profile: string) => SimOperation;
 }
@@ -154,7 +150,7 @@ export interface Decided {
 export async function meantFor(
   { on, profile }: Automation,
   events: readonly Event[],
-  deps: Pick<StoreDeps, "redis" | "keys">,
+  deps: Pick<Kernel, "redis" | "keys">,
 ): Promise<readonly Event[]> {
   const sharers = (await readSharing(deps)).sharers(profile);
   const isShared = ({ type, profile: of }: Event): boolean => /^(?:sim|sync)\./.test(type) && sharers.includes(of);

@@ -5,10 +5,9 @@
  */
 import { randomInt } from "node:crypto";
 import type { Secret } from "#core/secret.ts";
-import type { Clock } from "#core/time.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent, StoreDeps } from "#engine/move-record.ts";
-import type { PoisonGuard } from "#engine/poison-guard.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { nextProblem } from "#engine/problem.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { type Change, type CommonFields, type MoveOptions, type RecordKind, recordStore } from "#engine/record.ts";
@@ -101,10 +100,8 @@ export function rotationStore<R extends RotationFields>(
   };
 }
 
-export interface RotationDeps<R extends RotationFields> {
+export interface RotationDeps<R extends RotationFields> extends Pick<Kernel, "clock" | "guard"> {
   readonly seal: Pick<Seal, "seal" | "open">;
-  readonly clock: Clock;
-  readonly guard: Pick<PoisonGuard, "run">;
   readonly log: { readonly move: (of: R, change: Change<R>, options: MoveOptions) => Promise<R | string> };
 }
 

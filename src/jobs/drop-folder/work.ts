@@ -11,9 +11,10 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
+import { quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { DropFolder } from "./config.ts";
 import { backoffMs } from "#core/backoff.ts";
 import { IntakeError, messageOf, SimfleetError } from "#core/errors.ts";
@@ -31,12 +32,10 @@ import { checkFolder, holdFolder, replaceFile } from "#core/files/write-file.ts"
 
 type EndedRun = Extract<FileRun, { isOver: true }>;
 
-export interface DropFolderDeps {
+export interface DropFolderDeps extends Pick<Kernel, "clock" | "guard"> {
   readonly folder: DropFolder;
   readonly runs: FileRuns;
   readonly feed: Pick<Feed, "emitOnce">;
-  readonly clock: Clock;
-  readonly guard: Pick<PoisonGuard, "run">;
   readonly onIncident: (message: string) => void;
   /** The folder in the file system; by default that of `folder`. */
   readonly files?: Folder;

@@ -29,29 +29,24 @@ import {
 import { type Change, type ChangeType, type SimDocument, changeTypes } from "./contract.ts";
 import type { FoundSim, Inventory } from "./store/inventory.ts";
 import type { Account } from "#api/account.ts";
-import { type Clock, systemClock } from "#core/time.ts";
-import type { StoreDeps } from "#engine/move-record.ts";
+import { systemClock } from "#core/time.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { readSharing } from "#engine/sharing.ts";
 import type { OneSim } from "#api/operations/described.ts";
 import type { Operation } from "#api/operations/operation.ts";
 import type { FieldValue } from "#fleet/sim/field-text.ts";
-import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { jsonWithoutSecrets } from "#fleet/sim/sim-fields.ts";
 
 /** How long a count that need not be exact may take. */
 const countLimitMs = 1_000;
 
-export interface InventoryDeps extends Pick<StoreDeps, "redis" | "keys"> {
+export interface InventoryDeps extends Pick<
+  Kernel,
+  "redis" | "keys" | "clock" | "feed" | "account" | "profileOf" | "keyColumnOf"
+> {
   readonly sims: SimService;
   readonly store: Inventory;
-  readonly feed: Feed;
-  readonly keyColumnOf: (profile: string) => KeyColumn;
   readonly profiles: readonly string[];
-  /** The profile that a request is about. @throws SimfleetError NOT_FOUND */
-  readonly profileOf: (named?: string) => string;
-  /** @throws ConfigError with what a profile lacks to call the platform */
-  readonly accountOf: (profile: string) => Account;
-  readonly clock: Clock;
   /** @throws ConfigError with what a profile lacks to call the platform */
   readonly assertCallable: (profile: string) => void;
 }
@@ -199,14 +194,14 @@ async function* documentsOf(store: Inventory, all: readonly Selected[]): AsyncGe
   }
 }
 
-function readEndpoints({ feed, profileOf, accountOf, clock, ...deps }: InventoryDeps): readonly Endpoint[] {
+function readEndpoints({ feed, profileOf, account, clock, ...deps }: InventoryDeps): readonly Endpoint[] {
   return [
     endpoint(routes.readSim, async ({ params, query, signal }) => {
-      const record = await readNow(accountOf(profileOf(query.profile)), "readSim", params.sim, signal);
+      const record = await readNow(account(profileOf(query.profile)), "readSim", params.sim, signal);
       return { ...(record as object), seenAt: new Date(clock.wallMs()).toISOString() };
     }),
     endpoint(routes.readSimStatuses, async ({ params, query, signal }) => {
-      const entries = await readNow(accountOf(profileOf(query.profile)), "readStatusHistory", params.sim, signal);
+      const entries = await readNow(account(profileOf(query.profile)), "readStatusHistory", params.sim, signal);
       return { statuses: entries as Record<string, unknown>[], nextCursor: null };
     }),
     endpoint(routes.listChanges, async ({ query: { profile, limit, cursor, since, type, sim, field, by } }) => {

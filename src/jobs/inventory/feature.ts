@@ -14,7 +14,7 @@ export const inventory = feature({
     const { openInventory } = await import("./open.ts");
     const opened = openInventory(kernel);
     const { service, store } = opened;
-    const { config, clock, account, client, logger, lifecycle } = kernel;
+    const { config, clock, client, logger, lifecycle } = kernel;
     const configured = Object.keys(config.profiles);
     return {
       service: opened,
@@ -24,7 +24,6 @@ export const inventory = feature({
           sims: service,
           store,
           profiles: configured,
-          accountOf: account,
           // A command without credentials may leave the sync to a worker.
           assertCallable: (profile) => void (process === "worker" && client(profile)),
         }),

@@ -10,14 +10,14 @@ import { profileJobs } from "#engine/queue/work-queues.ts";
 export type OpenInventory = ReturnType<typeof openInventory>;
 
 export function openInventory(kernel: Kernel) {
-  const { clock, feed, guard, account, lifecycle } = kernel;
+  const { feed, lifecycle } = kernel;
   const store = new Inventory(kernel);
   const syncs = new SyncLog(kernel);
   const queues = profileJobs("syncs", kernel);
   lifecycle.onStop("sync queues", () => queues.close());
   const service = simService({ ...kernel, store, syncs, queues });
 
-  const context = { syncs, inventory: store, guard, clock, accountFor: account };
+  const context = { ...kernel, syncs, inventory: store };
 
   /** Reads the SIMs of a profile, unless a sync has since this instant of Redis's clock. @returns why that is not over */
   const syncSince = async (profile: string, atMs: number, signal: AbortSignal): Promise<Interruption | undefined> => {

@@ -1,12 +1,12 @@
 /** Operations on syncs, and the counts of the fleet, current and over time. */
 import type { Activity } from "#engine/activity-log.ts";
-import type { StoreDeps } from "#engine/move-record.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import { keepAnswers } from "#core/kept.ts";
-import { type Clock, isoTime, minuteMs } from "#core/time.ts";
+import { isoTime, minuteMs } from "#core/time.ts";
 import { everySim } from "#fleet/filter.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { Counts, FleetPoint, FleetReport, SimCounts, SyncReport } from "./contract.ts";
 import { countByValue } from "./sims.ts";
 import type { Inventory } from "./store/inventory.ts";
@@ -18,12 +18,10 @@ const minKeptMs = 3_000;
 export type SimService = ReturnType<typeof simService>;
 
 export function simService(
-  deps: Pick<StoreDeps, "redis" | "keys"> & {
+  deps: Pick<Kernel, "redis" | "keys" | "clock" | "keyColumnOf"> & {
     readonly store: Inventory;
     readonly syncs: SyncLog;
     readonly queues: ProfileJobs;
-    readonly clock: Clock;
-    readonly keyColumnOf: (profile: string) => KeyColumn;
   },
 ) {
   const { store, syncs, queues, clock, keyColumnOf } = deps;
@@ -128,7 +126,7 @@ interface StoredPoint {
 const spacingMs = 5 * minuteMs;
 const keepMs = 7 * 24 * 60 * minuteMs;
 
-function fleetHistory({ redis, keys }: Pick<StoreDeps, "redis" | "keys">) {
+function fleetHistory({ redis, keys }: Pick<Kernel, "redis" | "keys">) {
   return {
     /** Whether the five-minute interval of this time has no point yet. */
     isDue: async (profile: string, atMs: number): Promise<boolean> =>

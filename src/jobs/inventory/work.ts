@@ -6,24 +6,21 @@
 import type { Page } from "#api/pages.ts";
 import { type SimRecord, listSims, listSubscribers } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
-import { type Clock, yieldToEventLoop } from "#core/time.ts";
+import { yieldToEventLoop } from "#core/time.ts";
 import { isImsi, isSimId, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
 import { encodeRecord } from "./records/sim-record.ts";
 import { type ListedSims, type SyncLog, type SyncPhase, type SyncState, newSyncId } from "./store/sync-record.ts";
 import type { Account } from "#api/account.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { faultRules } from "#engine/fault-policy.ts";
 import type { Problem } from "#engine/problem.ts";
-import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { again, giveUp, runSteps, type StepResult, type Steps } from "#engine/steps.ts";
 
-export interface SyncContext {
+export interface SyncContext extends Pick<Kernel, "clock" | "account" | "guard"> {
   readonly syncs: SyncLog;
   readonly inventory: Inventory;
-  readonly clock: Clock;
-  readonly accountFor: (profile: string) => Account;
-  readonly guard: Pick<PoisonGuard, "run">;
 }
 
 /** How long to wait for the next request to be sent before storing the current page. */
@@ -78,9 +75,9 @@ type SyncStep = ReturnType<typeof syncStep>;
 
 /** One step of a sync: reads the list, starting at the saved position, or marks the SIMs that it did not show. */
 function syncStep(state: SyncState, context: SyncContext, signal: AbortSignal) {
-  const { syncs, clock, accountFor } = context;
+  const { syncs, clock } = context;
   const { profile, startedBy } = state;
-  const account = accountFor(profile);
+  const account = context.account(profile);
   const pageLimit = state.pageLimit ?? account.pageLimit;
   let { pages } = state;
 
@@ -114,7 +111,7 @@ function syncStep(state: SyncState, context: SyncContext, signal: AbortSignal) {
       try {
         await account.identify?.(signal);
         if (await syncs.follow(state)) return again;
-        for await (const stored of storedPages(state, { ...context, account, pageLimit, signal })) pages = stored;
+        for await (const stored of storedPages(state, { ...context, pageLimit, signal })) pages = stored;
         return again;
       } catch (thrown) {
         if (signal.aborted || !(thrown instanceof PlatformError)) throw thrown;
@@ -130,7 +127,6 @@ function syncStep(state: SyncState, context: SyncContext, signal: AbortSignal) {
 }
 
 interface Listing extends SyncContext {
-  readonly account: Account;
   readonly pageLimit: number | undefined;
   readonly signal: AbortSignal;
 }
@@ -138,7 +134,7 @@ interface Listing extends SyncContext {
 /** Stores page after page, and yields how many are stored. */
 async function* storedPages(state: SyncState, { syncs, inventory, clock, account, pageLimit, signal }: Listing) {
   const { profile, syncId } = state;
-  const { client, wording, selection } = account;
+  const { client, wording, selection } = account(profile);
   const facts = await inventory.facts(profile);
   const quiet = otherFields(selection.fields, facts);
   await syncs.forgetOldClaims(profile);
@@ -162,7 +158,7 @@ async function* storedPages(state: SyncState, { syncs, inventory, clock, account
     await Promise.race([sent.promise, clock.sleep(sendingMs)]);
     await yieldToEventLoop();
     const { items, nextKey } = page;
-    const sims = listedSims(items, account);
+    const sims = listedSims(items, { wording, selection });
     const taken = await syncs.takePage(profile, { syncId, pagesBefore: pages, sims, nextKey, asOfMs, quiet });
     if (taken === undefined) return; // another process has taken over the sync
     knownMs = taken;
@@ -173,7 +169,10 @@ async function* storedPages(state: SyncState, { syncs, inventory, clock, account
   }
 }
 
-function listedSims(records: readonly SimRecord[], { wording, selection }: Account): ListedSims {
+function listedSims(
+  records: readonly SimRecord[],
+  { wording, selection }: Pick<Account, "wording" | "selection">,
+): ListedSims {
   const keyColumn = keyColumnOf(wording);
   const isKey = wording === "sims" ? isSimId : isImsi;
   const keyOf = (record: SimRecord) => String(record[keyColumn]);

@@ -25,7 +25,6 @@ export const schedules = feature({
       log: scheduleLog(kernel),
       schedules: configured,
       tasks: needs.tasks,
-      freezeOf: (profile: string) => kernel.freezes.of(profile),
       operationOf: (name: string, profile: string) => needs.runs.service.operation(name, profile),
     };
     const service = new ScheduleService(context);

@@ -3,24 +3,22 @@ import * as routes from "./contract.ts";
 import { randomInt } from "node:crypto";
 import { reportOf } from "#contract/fields.ts";
 import { notConfigured } from "#core/errors.ts";
-import { type Clock, isoTime, secondMs } from "#core/time.ts";
+import { isoTime, secondMs } from "#core/time.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { localText } from "#fleet/time/cron.ts";
 import type { Update } from "#engine/record.ts";
 import type { Schedule } from "./config.ts";
 import { type ServiceTasks, shownOperation } from "#jobs/tasks/tasks.ts";
 import { executionId, schedulesQueue } from "./work.ts";
-import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { EndedExecution, Execution, ScheduleLog, ScheduleRecord } from "./record.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 
 const shownTimes = 5;
 const rememberMessageSeconds = 86_400;
 
-interface ScheduleServiceDeps {
+interface ScheduleServiceDeps extends Pick<Kernel, "workerRegistry" | "clock"> {
   readonly log: ScheduleLog;
-  readonly workerRegistry: WorkerRegistry;
-  readonly clock: Clock;
   readonly schedules: readonly Schedule[];
   readonly tasks: Pick<ServiceTasks, "preview">;
   /** A SIM operation as the profile uses it. */

@@ -13,26 +13,22 @@
  */
 import { randomBytes, createHash } from "node:crypto";
 import { messageOf } from "#core/errors.ts";
-import { type Clock, clockToleranceMs, every, isoTime, minuteMs, secondMs } from "#core/time.ts";
+import { clockToleranceMs, every, isoTime, minuteMs, secondMs } from "#core/time.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
-import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident } from "#engine/queue/job-result.ts";
-import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { MovedByAnother, type StepResult, type Steps, again, move, runSteps, wait } from "#engine/steps.ts";
-import type { Freeze } from "#fleet/freeze.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { Schedule } from "./config.ts";
 import { changesPlatform } from "#fleet/task.ts";
 import type { Tasks } from "#jobs/tasks/tasks.ts";
 import type { EndedExecution, Execution, ScheduleChange, ScheduleLog, ScheduleRecord, Stretch } from "./record.ts";
 import type { Cron } from "#fleet/time/cron.ts";
 
-export interface ScheduleContext {
+export interface ScheduleContext extends Pick<Kernel, "clock" | "guard"> {
   readonly log: ScheduleLog;
-  readonly clock: Clock;
   readonly tasks: Tasks;
-  readonly freezeOf: (profile: string) => Promise<Freeze | undefined>;
-  readonly guard: Pick<PoisonGuard, "run">;
+  readonly freezes: Pick<Kernel["freezes"], "of">;
 }
 
 interface Poll {
@@ -215,7 +211,7 @@ async function start(poll: Poll): Promise<ScheduleResult> {
   // A longer wait was noted by a clock that was ahead.
   const waitMs = (execution.retryAtMs ?? 0) - nowMs;
   if (waitMs > 0 && waitMs <= startPauses.capMs) return waitUntil(nowMs + waitMs, poll);
-  const freeze = changesPlatform(task) ? await context.freezeOf(profile) : undefined;
+  const freeze = changesPlatform(task) ? await context.freezes.of(profile) : undefined;
   if (freeze !== undefined) {
     const untilMs = Math.min(freeze.untilMs ?? Number.POSITIVE_INFINITY, nowMs + pollIntervalMs);
     if (schedule.frozen === "wait") return waitUntil(untilMs, poll);
@@ -346,9 +342,7 @@ const pauseAfterFaultMs = 10 * secondMs;
 export async function pollSchedules(
   schedules: readonly Schedule[],
   poll: (schedule: Schedule, signal: AbortSignal) => Promise<number>,
-  deps: {
-    readonly clock: Clock;
-    readonly workerRegistry: WorkerRegistry;
+  deps: Pick<Kernel, "clock" | "workerRegistry"> & {
     readonly config: { readonly tasksHash: string | undefined };
     readonly onIncident: (incident: Incident) => void;
   },

@@ -1,13 +1,11 @@
 /** Reports on Redis's memory, warns before it is full, and removes what has been kept for long enough. */
 import { keepAnswers } from "#core/kept.ts";
-import { type Clock, dayMs, every, isoTime, minuteMs } from "#core/time.ts";
+import { dayMs, every, isoTime, minuteMs } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/memory.ts";
-import type { Feed } from "#events/feed.ts";
 import { type StoragePart, type StorageReport, showStorage } from "./contract.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
-import type { KeyColumn } from "#fleet/sim/sim.ts";
-import type { StoreDeps } from "#engine/move-record.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { RotationLog } from "#jobs/credentials/record.ts";
 import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import { type Inventory, forgetGoneSims } from "#jobs/inventory/store/inventory.ts";
@@ -29,8 +27,7 @@ import { Script } from "#redis/script.ts";
 
 const hourMs = 60 * minuteMs;
 
-export interface StorageDeps extends SweepDeps {
-  readonly feed: Feed;
+export interface StorageDeps extends SweepDeps, Pick<Kernel, "feed"> {
   readonly auditKeepMs: number;
 }
 
@@ -52,7 +49,7 @@ export function storageService(deps: StorageDeps) {
   const report = async (): Promise<StorageReport> => {
     const [used, sizes, former] = await Promise.all([
       memory(),
-      measured("parts", () => storageParts(deps, deps.features)),
+      measured("parts", () => storageParts(deps)),
       formerProfiles(deps.profiles, deps),
     ]);
     return {
@@ -166,18 +163,15 @@ export function watchStorage(
 // One sweep: removes what has been kept for long enough. Rows are archived first, if there is an archive; a run whose rows
 // cannot be archived keeps them. Every removal may be interrupted and is completed by the next sweep.
 
-export interface SweepDeps extends StoreDeps {
-  readonly clock: Clock;
+export interface SweepDeps extends Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "features" | "keyColumnOf"> {
   readonly ledger: Ledger;
   readonly runRemoval: RunRemoval;
   readonly inventory: Inventory;
   readonly syncs: SyncLog;
   readonly rotations: Pick<RotationLog, "records" | "forget">;
-  readonly features: readonly DataOfFeature[];
   readonly configuredRotations: readonly string[];
   readonly retention: Retention;
   readonly profiles: readonly string[];
-  readonly keyColumnOf: (profile: string) => KeyColumn;
   readonly archiveOf: (run: RunRecord) => Promise<{ readonly report: object; readonly lines: AsyncIterable<string> }>;
 }
 
@@ -308,7 +302,7 @@ const removedAtOnce = 500;
 /** Sorted set: profile to the time when a worker had it in its configuration last. */
 const profilesKey = (keys: Keys): string => keys.of("profiles");
 
-type Deps = Pick<StoreDeps, "redis" | "keys">;
+type Deps = Pick<Kernel, "redis" | "keys">;
 
 /** A profile that is kept, and since when no worker has had it and no sync of it has started. */
 export interface FormerProfile {
@@ -382,20 +376,13 @@ const keysAtOnce = 500;
 /** Members of a list, set or hash that Redis measures to estimate the rest. */
 const samples = 20;
 
-export interface DataOfFeature {
-  /** First words of keys whose second is a profile: they are removed with the profile. */
-  readonly profileData?: readonly string[];
-  /** By kind of data, the first words of its keys. */
-  readonly data?: Readonly<Record<string, readonly string[]>>;
-}
-
 /** The kinds of what the engine stores. */
 const engineData = { queues: ["queue", "queues", "workers", "work"] } as const;
 
-/** Bytes and keys of each kind of data, the largest first. @param features declare the first words of their keys */
-async function storageParts(deps: Deps, features: readonly DataOfFeature[]): Promise<StoragePart[]> {
+/** Bytes and keys of each kind of data, the largest first. */
+async function storageParts(deps: Deps & Pick<Kernel, "features">): Promise<StoragePart[]> {
   const kinds = new Map(
-    [{ data: engineData }, ...features].flatMap(({ data = {} }) =>
+    [{ data: engineData }, ...deps.features].flatMap(({ data = {} }) =>
       Object.entries(data).flatMap(([kind, words]) => words.map((word) => [word, kind] as const)),
     ),
   );

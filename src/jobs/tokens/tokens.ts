@@ -4,10 +4,10 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
-import { type Clock, inTime, isoTime, minuteMs, secondMs } from "#core/time.ts";
+import { inTime, isoTime, minuteMs, secondMs } from "#core/time.ts";
 import { reportOf } from "#contract/fields.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
-import type { StoreDeps } from "#engine/move-record.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { Role } from "#fleet/role.ts";
 import * as routes from "./contract.ts";
 
@@ -26,8 +26,7 @@ interface StoredToken extends Bearer {
 /** How long a request waits for the look-up of its token. */
 const patienceMs = 5 * secondMs;
 
-type Deps = Pick<StoreDeps, "redis" | "keys"> & {
-  readonly clock: Clock;
+type Deps = Pick<Kernel, "redis" | "keys" | "clock"> & {
   /** Tokens of the setting `http.tokens`. */
   readonly configured: readonly Bearer[];
 };

@@ -3,11 +3,9 @@
  * replaces the usage in the inventory; then it compares the thresholds. It makes two calls for the exports, and three at most
  * to ask for them. Nothing is changed before both files were read whole, and what is repeated after a crash has no effect.
  */
-import type { Account } from "#api/account.ts";
 import type { Operation } from "#api/operations/operation.ts";
 import { IntakeError, messageOf, PlatformError } from "#core/errors.ts";
-import { type Clock, dayMs, minuteMs, secondMs } from "#core/time.ts";
-import type { StoreDeps } from "#engine/move-record.ts";
+import { dayMs, minuteMs, secondMs } from "#core/time.ts";
 import { inventoryOf } from "#engine/sharing.ts";
 import { emitScriptPart } from "#events/feed.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
@@ -29,14 +27,14 @@ import type { Opened } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import * as routes from "./contract.ts";
 
-interface UsageSync extends StoreDeps, Omit<DownloadDeps, "isLocal"> {
+type FromKernel = Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "account">;
+
+interface UsageSync extends FromKernel, Omit<DownloadDeps, "isLocal"> {
   readonly profile: string;
   readonly syncId: string;
   readonly startedAtMs: number;
-  readonly clock: Clock;
   readonly inventory: Inventory;
   readonly thresholds: readonly Threshold[];
-  readonly accountFor: (profile: string) => Account;
   readonly operations: () => Record<"exportUsage" | "getExportedFile", DeploymentOperation>;
   readonly isLocal: (profile: string) => boolean;
 }
@@ -72,7 +70,7 @@ export async function readUsage(sync: UsageSync) {
     const deps = { ...sync, isLocal: sync.isLocal(profile) };
     return download(await addressOf(period), deps, (file) => sumExport(file, sims, date, signal));
   };
-  const sims = await simsByImsi(sync.inventory, profile, keyColumnOf(sync.accountFor(profile).wording));
+  const sims = await simsByImsi(sync.inventory, profile, keyColumnOf(sync.account(profile).wording));
   const month = await sumsOf("month");
   // Both were ordered together.
   waitMs = 0;
@@ -98,8 +96,8 @@ function periodAt(period: UsagePeriod, atMs: number) {
 
 /** Has the month and the day exported. @returns the IDs of the files */
 async function startExports(sync: UsageSync) {
-  const { profile, startedAtMs, operations, hosts, inventory, accountFor, signal } = sync;
-  const { client, selection, identify, wording } = accountFor(profile);
+  const { profile, startedAtMs, operations, hosts, inventory, account, signal } = sync;
+  const { client, selection, identify, wording } = account(profile);
   const operation = exportUsage(operations().exportUsage);
   if (hosts.length === 0) {
     throw new IntakeError("downloads.hosts of the platform definition is empty: add the hosts of exported files.");
@@ -123,10 +121,10 @@ async function startExports(sync: UsageSync) {
 
 /** Makes a call; while the quota is spent, it waits. @throws as `PlatformClient.call` */
 async function callInTurn<I, O>(sync: UsageSync, operation: Operation<I, O>, input: I): Promise<O> {
-  const { profile, accountFor, clock, signal } = sync;
+  const { profile, account, clock, signal } = sync;
   for (;;) {
     try {
-      return await accountFor(profile).client.call(operation, input, { signal });
+      return await account(profile).client.call(operation, input, { signal });
     } catch (thrown) {
       if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_RATE_LIMITED") throw thrown;
       await clock.sleep(thrown.retryAfterMs ?? secondMs, signal);
@@ -160,9 +158,9 @@ async function compare(
   { name: threshold, where, over, per }: Threshold,
   values: Float64Array,
   inventoryName: string,
-  { profile, syncId, startedAtMs, redis, keys, bounds, inventory, accountFor }: UsageSync,
+  { profile, syncId, startedAtMs, redis, keys, bounds, inventory, account }: UsageSync,
 ): Promise<number> {
-  const keyColumn = keyColumnOf(accountFor(profile).wording);
+  const keyColumn = keyColumnOf(account(profile).wording);
   const period = periodAt(per, startedAtMs);
   const reported = keys.of("sims", inventoryName, "usage-crossed", threshold, period.name);
   const marks = await redis.getBuffer(reported);
@@ -257,7 +255,6 @@ export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store"
   const context = {
     ...kernel,
     inventory: store,
-    accountFor: kernel.account,
     operations: () => requireOperations(config.deployment, ["exportUsage", "getExportedFile"], "Reading the usage"),
     hosts: config.deployment.downloads.hosts,
     proxy: config.proxy,

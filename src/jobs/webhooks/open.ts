@@ -10,7 +10,6 @@ import { type DeliveryContext, type DeliveryQueues, deliverEvent, deliveryQueues
 import { type Delivery, beginDeliveries, deliveryIdOf, DeliveryLog, partsOf, placeOf } from "./deliveries.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import type { Receiver } from "./config.ts";
-import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { consumeFeed } from "#events/consumer.ts";
 import type { Kernel } from "#kernel/kernel.ts";
@@ -185,12 +184,7 @@ const restoreAtOnce = 1_000;
 
 type OnIncident = (incident: Incident) => void;
 
-export type WebhookKernel = Pick<
-  Kernel,
-  "config" | "clock" | "redis" | "keys" | "bounds" | "connect" | "workerRegistry" | "lifecycle" | "feed" | "userAgent"
-> & { readonly guard: Pick<PoisonGuard, "run"> };
-
-export function openWebhooks(kernel: WebhookKernel) {
+export function openWebhooks(kernel: Kernel) {
   const { config, clock, guard, lifecycle } = kernel;
   const { webhooks: receivers, profile } = config;
   const log = new DeliveryLog(kernel, { keepMs: config.retention.deliveryDays * dayMs });

@@ -6,23 +6,22 @@
  * unreachable receiver delays neither other webhooks nor runs.
  */
 import { about } from "#core/backoff.ts";
-import { type Clock, minuteMs, secondMs } from "#core/time.ts";
-import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
+import { minuteMs, secondMs } from "#core/time.ts";
+import { quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import { type NoticeEvent, contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
 import type { Receiver } from "./config.ts";
 import { type Delivery, type DeliveryLog, type TryEnd, deliveryIdOf, earlyMs } from "./deliveries.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 
 /** A delivery, as a queue carries it: never the message. */
 type DeliveryReference = Readonly<{ webhook: string; eventId: string }>;
 
-export interface DeliveryContext {
+export interface DeliveryContext extends Pick<Kernel, "clock" | "guard"> {
   readonly log: DeliveryLog;
   readonly sender: Pick<WebhookSender, "send">;
-  readonly clock: Clock;
-  readonly guard: Pick<PoisonGuard, "run">;
   readonly receivers: Readonly<Record<string, Receiver>>;
 }
 

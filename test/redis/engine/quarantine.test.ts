@@ -24,12 +24,13 @@ import { RotationHarness } from "../rotations/rotation-harness.ts";
 import { ScheduleDeps } from "../schedules/schedule-harness.ts";
 import { FolderHarness, settleMs } from "../../unit/jobs/drop-folder/folder-harness.ts";
 import { DeliveryDeps, eventOf, webhookOf } from "../webhooks/delivery-harness.ts";
+import { noGuard } from "../../support/no-guard.ts";
 import { openGuards } from "./deaths.ts";
 
 const place = openTestRedis();
 const reason = "stopped: its worker crashed three times while processing this";
 /** Three processes have died with whatever it is asked for. */
-const deadly: Pick<PoisonGuard, "run"> = { run: () => Promise.resolve(quarantined) };
+const deadly: PoisonGuard = { ...noGuard, run: () => Promise.resolve(quarantined) };
 let sandbox: Sandbox;
 before(async () => {
   sandbox = await sandboxFor();
@@ -108,7 +109,7 @@ it("a sync that is quarantined fails with the reason, and the next one starts ov
   const fleet = await FleetHarness.open(place, { sims: 20 });
   await fleet.begin();
   const { syncs, inventory } = fleet;
-  const context = { syncs, inventory, clock: systemClock, guard: deadly, accountFor: () => fleet.account };
+  const context = { syncs, inventory, clock: systemClock, guard: deadly, account: () => fleet.account };
   await syncInventory(fleet.profile, context, new AbortController().signal);
   expect(reportOfSync(await fleet.state())).toMatchObject({ state: "failed", reason });
   expect(await reported(fleet.profile)).toEqual(["sync.failed"]);

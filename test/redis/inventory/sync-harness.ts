@@ -57,6 +57,6 @@ export function accountOf(client: PlatformClient, wording: Wording, fields: read
 /** Continues the sync in progress. */
 export function workOn(deps: SyncParts, account: Account, signal?: AbortSignal): Promise<WorkResult> {
   const { profile, inventory, syncs } = deps;
-  const context = { syncs, inventory, guard: noGuard, clock: systemClock, accountFor: () => account };
+  const context = { syncs, inventory, guard: noGuard, clock: systemClock, account: () => account };
   return syncInventory(profile, context, signal ?? new AbortController().signal);
 }

@@ -119,7 +119,7 @@ export class ScheduleDeps {
       clock,
       tasks: this.tasks,
       guard: noGuard,
-      freezeOf: () => Promise.resolve(this.freeze),
+      freezes: { of: () => Promise.resolve(this.freeze) },
     };
   }
 

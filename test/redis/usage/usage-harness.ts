@@ -44,7 +44,7 @@ export class UsageHarness {
       },
       inventory: fleet.inventory,
       thresholds: [much],
-      accountFor: () => fleet.account,
+      account: () => fleet.account,
       operations: () => ({
         exportUsage: operationOptions.exportUsage.example,
         getExportedFile: operationOptions.getExportedFile.example,
@@ -100,7 +100,7 @@ export class UsageHarness {
     const { keys, bounds } = this.parts;
     const redis = around("redis", this.parts.redis);
     const account = { ...this.fleet.account, client: around("client", this.fleet.account.client) };
-    const parts = { ...this.parts, redis, inventory: new Inventory({ redis, keys }), accountFor: () => account };
+    const parts = { ...this.parts, redis, inventory: new Inventory({ redis, keys }), account: () => account };
     const { profile } = this.fleet;
     return readUsage({ ...parts, bounds, profile, syncId: `u-${this.#syncs}`, startedAtMs: this.clock.nowMs });
   }

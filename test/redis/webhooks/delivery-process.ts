@@ -6,7 +6,7 @@
 import { Lifecycle } from "#core/lifecycle.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
-import type { Config } from "#config/config.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { Feed } from "#events/feed.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { RedisConnections } from "#redis/connection.ts";
@@ -34,7 +34,7 @@ const config = {
       { webhook, url: () => `${url}/${webhook.name}`, secrets: () => [new Secret(secret)], faults: () => [] },
     ]),
   ),
-} as unknown as Config;
+};
 const connect = (name: string): Redis => connections.connect(name);
 const webhooks = openWebhooks({
   config,
@@ -53,6 +53,6 @@ const webhooks = openWebhooks({
   bounds: keptBounds,
   connect,
   workerRegistry: new WorkerRegistry({ redis, keys }),
-});
+} as unknown as Kernel);
 await webhooks.consume(({ message }) => console.error(message));
 console.log("ready");

@@ -1,7 +1,7 @@
 /** The delivery queues as a worker runs them: a slow receiver delays no other one, and lost jobs are enqueued again. */
 import type { Redis } from "ioredis";
 import { expect, it, onTestFinished } from "vitest";
-import type { Config } from "#config/config.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
@@ -37,7 +37,7 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
   const incidents: string[] = [];
   const feed = new Feed(storeDeps);
   const webhooks = openWebhooks({
-    config: config as unknown as Config,
+    config,
     ...storeDeps,
     lifecycle,
     feed,
@@ -45,7 +45,7 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
     guard: noGuard,
     connect: (): Redis => connect(),
     workerRegistry: new WorkerRegistry(storeDeps),
-  });
+  } as unknown as Kernel);
   const consume = async (): Promise<void> => {
     for (const deliverer of await webhooks.consume(({ message }) => incidents.push(message))) {
       lifecycle.onStop("deliveries", () => deliverer.stop());

@@ -80,7 +80,7 @@ export class FolderHarness {
   }
 
   /** One more process that watches the folder. */
-  worker(guard: Pick<PoisonGuard, "run"> = noGuard): DropFolderWork {
+  worker(guard: PoisonGuard = noGuard): DropFolderWork {
     const options = { partial: false, skipUnchanged: false };
     const folder = {
       path: this.path,

@@ -46,8 +46,8 @@ class World {
 
   async poll(): Promise<void> {
     const clock = { wallMs: () => this.nowMs, monotonicMs: () => this.nowMs, sleep: () => Promise.resolve() };
-    const freezeOf = () => Promise.resolve(this.isFrozen ? { reason: "a test", untilMs: undefined } : undefined);
-    const context = { log: this.#log(), clock, tasks: this.#tasks(), guard: noGuard, freezeOf: freezeOf as never };
+    const of = () => Promise.resolve(this.isFrozen ? { reason: "a test", untilMs: undefined } : undefined);
+    const context = { log: this.#log(), clock, tasks: this.#tasks(), guard: noGuard, freezes: { of } as never };
     await workOnSchedule(this.schedule, context, new AbortController().signal).catch((thrown: unknown) => {
       if (!(thrown instanceof Error) || thrown.message !== "died") throw thrown;
     });
