@@ -15,13 +15,13 @@ import {
   valuesOf,
 } from "#fleet/sim-operation/sim-operation.ts";
 import { type ValueOf, fillText } from "#fleet/sim-operation/template.ts";
-import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts";
+import { fieldInputOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { type StoredRow, operationOf } from "./ledger/packing.ts";
 import { type RunRecord, assertNotTaken } from "./ledger/run-record.ts";
 import { withCosts } from "./plan/classify.ts";
-import type { DraftSource } from "./plan/draft.ts";
+import type { DraftDeps, DraftSource } from "./plan/draft.ts";
 import { inBatches } from "./plan/row-source.ts";
 import { type RowResult, rowResults } from "./results/results.ts";
 import { reasonMatcher } from "./results/run-summary.ts";
@@ -49,7 +49,7 @@ export interface RetriedRows {
  */
 export function retrySource(
   run: RunRecord,
-  { ledger, inventory }: { readonly ledger: Ledger; readonly inventory: Inventory },
+  { ledger, inventory }: Pick<DraftDeps, "ledger" | "inventory">,
   which: RetriedRows & { readonly newRunId?: string | undefined },
 ): DraftSource {
   assertEnded(run, "retried");
@@ -117,9 +117,7 @@ async function* wantedRows(
 
 // Undo.
 
-interface UndoDeps {
-  readonly ledger: Ledger;
-  readonly inventory: Inventory;
+interface UndoDeps extends Pick<DraftDeps, "ledger" | "inventory"> {
   /** An operation of the deployment, as the run's profile uses it. @throws SimfleetError OPERATION_NOT_FOUND */
   readonly operationNamed: (name: string) => SimOperation;
 }

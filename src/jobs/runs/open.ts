@@ -32,12 +32,7 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
     inventory: inventory.store,
     queues,
     sealInputs,
-    periodMs: config.limits.periodMs,
     segmentsAtOnce,
-    lanes: config.limits.connections,
-    policy: config.changes,
-    speedClasses: config.deployment.speedClasses,
-    operations: config.deployment.simOperations,
     memory: () => redisMemory(redis, keys),
   });
 

@@ -20,7 +20,7 @@ import { compareDraft, overlapSettler } from "./overlap.ts";
 import { type ForecastDeps, type QuotaWork, forecaster, workByQuota } from "./plan/forecast.ts";
 import { type Planned, Plans, missing, reportOfDraft } from "./plan/plans.ts";
 import { type RowOrigin, openSource } from "./plan/row-source.ts";
-import { type RunPolicy, type Submission, firstState, newRunId, runIdFor } from "./submit.ts";
+import { type Submission, firstState, newRunId, runIdFor } from "./submit.ts";
 import type { RunReport } from "./contract.ts";
 import { reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results/results.ts";
@@ -53,10 +53,6 @@ export interface Order {
 interface RunDeps extends ForecastDeps, DraftDeps, Pick<Kernel, "redis" | "keys" | "wordingOf"> {
   readonly freezes: { of(profile: string): Promise<{ readonly reason: string } | undefined> };
   readonly queues: RunQueues;
-  /** Speed classes that the deployment lists; others are invalid. Empty: any. */
-  readonly speedClasses: readonly string[];
-  readonly policy: RunPolicy;
-  readonly operations: SimOperations;
 }
 
 /** A page ends after this many runs were scanned, whether they match or not. */
@@ -83,7 +79,7 @@ export class RunService {
     this.#deps = deps;
     this.#forecasts = forecaster(deps);
     this.plans = new Plans(deps);
-    this.operations = deps.operations;
+    this.operations = deps.config.deployment.simOperations;
     this.control = runControl(deps);
   }
 
@@ -175,7 +171,7 @@ export class RunService {
   }
 
   async #draft(source: DraftSource, request: Omit<DraftRequest, "operator">): Promise<Planned> {
-    const { ledger, limiter, periodMs } = this.#deps;
+    const { ledger, limiter, config } = this.#deps;
     const operator = await ledger.operatorOf(request.profile);
     const written = await writeDraft(source, { ...request, operator }, this.#deps);
     const { supersedes, disjoint } = await compareDraft(written, ledger);
@@ -184,14 +180,14 @@ export class RunService {
     const runId = draft.draftId;
     const forecast = (await this.#forecasts([], { ...draft.head, runId, supersedes })).get(runId);
     const { needed } = await limiter.state(draft.head.bucket);
-    const othersPerMinute = (needed * minuteMs) / periodMs;
+    const othersPerMinute = (needed * minuteMs) / config.limits.periodMs;
     const known = { supersedes, fleet, forecast, othersPerMinute };
     return { draft, report: await reportOfDraft(draft, known) };
   }
 
   #fleet(profile: string): KnownFleet {
-    const { inventory, operations, speedClasses } = this.#deps;
-    return { inventory, profile, operations, speedClasses };
+    const { inventory, config } = this.#deps;
+    return { inventory, profile, operations: this.operations, speedClasses: config.deployment.speedClasses };
   }
 
   /** Removes a draft that is not needed. */
@@ -205,10 +201,10 @@ export class RunService {
    * @throws SimfleetError NOT_CONFIRMED, USAGE, RUN_STATE_CONFLICT if another run has taken its rows
    */
   async submit(planned: Planned, { by, runId, confirm, isUnattended }: Submission): Promise<RunReport> {
-    const { ledger, policy, clock } = this.#deps;
+    const { ledger, config, clock } = this.#deps;
     const { draft, report } = planned;
     try {
-      const how = { confirm: confirm ?? planned.confirm, isUnattended, policy };
+      const how = { confirm: confirm ?? planned.confirm, isUnattended, policy: config.changes };
       const state = firstState(report, draft.head, how);
       const id = runId ?? newRunId(clock.wallMs());
       return await this.#begin({ ...draft.head, runId: id }, { by, calls: report.calls, state }, async (head) => {
@@ -235,7 +231,7 @@ export class RunService {
     },
   ): Promise<RunReport> {
     const { by, confirm, assertUsable } = given;
-    const { ledger, policy } = this.#deps;
+    const { ledger, config } = this.#deps;
     const started = (): SimfleetError =>
       new SimfleetError("RUN_STATE_CONFLICT", `The plan ${planId} was already started, as the run of this ID`);
     const plan = await this.plans.get(planId).catch(async (thrown: unknown) => {
@@ -244,7 +240,7 @@ export class RunService {
     const { run, report } = plan;
     assertUsable?.(run.profile);
     const head = { ...run, options: { ...run.options, ...given.options } };
-    const state = firstState(report, head, { confirm: confirm ?? plan.confirm, policy });
+    const state = firstState(report, head, { confirm: confirm ?? plan.confirm, policy: config.changes });
     return this.#begin(head, { by, calls: report.calls, state }, async (complete) => {
       const reply = await ledger.commit(complete, state, undefined, plan.takes);
       if (reply === "expired") throw missing(planId);
@@ -374,7 +370,7 @@ export class RunService {
 
   /** The buckets, and thus the queues, of a profile's changes: one for each API group of its operations. */
   bucketsOf(profile: string): readonly string[] {
-    return [...new Set([...this.#deps.operations.values()].map((operation) => operationBucket(operation, profile)))];
+    return [...new Set([...this.operations.values()].map((operation) => operationBucket(operation, profile)))];
   }
 
   /** How many runs are in progress. */

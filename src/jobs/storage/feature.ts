@@ -20,10 +20,6 @@ export const storage = feature({
       inventory: needs.inventory.store,
       syncs: needs.inventory.syncs,
       rotations: needs.credentials.log,
-      retention: config.retention,
-      auditKeepMs: config.audit.keepMs,
-      profiles: Object.keys(config.profiles),
-      configuredRotations: Object.keys(config.rotations),
       archiveOf: (run) => Promise.resolve(needs.runs.service.archiveOf(run)),
     });
     return {

@@ -13,7 +13,6 @@ import type { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { type RunRemoval, endedBefore } from "#jobs/runs/removal/removal.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
-import type { Retention } from "./config.ts";
 import { createHash } from "node:crypto";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,14 +26,12 @@ import { Script } from "#redis/script.ts";
 
 const hourMs = 60 * minuteMs;
 
-export interface StorageDeps extends SweepDeps, Pick<Kernel, "feed"> {
-  readonly auditKeepMs: number;
-}
-
 export type StorageService = ReturnType<typeof storageService>;
 
-export function storageService(deps: StorageDeps) {
-  const { redis, keys, clock, retention } = deps;
+export function storageService(deps: SweepDeps & Pick<Kernel, "feed">) {
+  const { redis, keys, clock, config } = deps;
+  const { retention } = config;
+  const profiles = Object.keys(config.profiles);
 
   // Every hour, or more often where data is kept for less than ten hours.
   const { rowDays, runDays, goneSimDays, profileDays } = retention;
@@ -50,7 +47,7 @@ export function storageService(deps: StorageDeps) {
     const [used, sizes, former] = await Promise.all([
       memory(),
       measured("parts", () => storageParts(deps)),
-      formerProfiles(deps.profiles, deps),
+      formerProfiles(profiles, deps),
     ]);
     return {
       ...used,
@@ -60,7 +57,7 @@ export function storageService(deps: StorageDeps) {
         runs: runDays,
         events: deps.bounds.keepMs / dayMs,
         deliveries: retention.deliveryDays,
-        audit: deps.auditKeepMs / dayMs,
+        audit: config.audit.keepMs / dayMs,
         goneSims: goneSimDays,
         rotations: retention.rotationDays,
         profiles: profileDays,
@@ -95,7 +92,7 @@ export function storageService(deps: StorageDeps) {
   const sweepIfDue = async (signal: AbortSignal): Promise<SweepReport | undefined> => {
     const [seconds] = await redis.time();
     const nowMs = Number(seconds) * 1_000;
-    await noteProfiles(deps.profiles, nowMs, deps);
+    await noteProfiles(profiles, nowMs, deps);
     const isDue = await redis.set(keys.of("storage", "swept"), nowMs, "PX", sweepEveryMs - 5_000, "NX");
     if (isDue === null) return undefined;
     const sweptMs = Number((await redis.set(keys.of("storage", "swept-at"), nowMs, "GET")) ?? nowMs);
@@ -163,15 +160,15 @@ export function watchStorage(
 // One sweep: removes what has been kept for long enough. Rows are archived first, if there is an archive; a run whose rows
 // cannot be archived keeps them. Every removal may be interrupted and is completed by the next sweep.
 
-export interface SweepDeps extends Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "features" | "keyColumnOf"> {
+export interface SweepDeps extends Pick<
+  Kernel,
+  "config" | "redis" | "keys" | "bounds" | "clock" | "features" | "keyColumnOf"
+> {
   readonly ledger: Ledger;
   readonly runRemoval: RunRemoval;
   readonly inventory: Inventory;
   readonly syncs: SyncLog;
   readonly rotations: Pick<RotationLog, "records" | "forget">;
-  readonly configuredRotations: readonly string[];
-  readonly retention: Retention;
-  readonly profiles: readonly string[];
   readonly archiveOf: (run: RunRecord) => Promise<{ readonly report: object; readonly lines: AsyncIterable<string> }>;
 }
 
@@ -190,7 +187,9 @@ export interface SweepReport {
  * @param signal aborts between two runs
  */
 export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal): Promise<SweepReport> {
-  const { retention, profiles, syncs, ledger, runRemoval } = deps;
+  const { config, syncs, ledger, runRemoval } = deps;
+  const { retention } = config;
+  const profiles = Object.keys(config.profiles);
   const oldestRowsMs = nowMs - Math.min(retention.rowDays, retention.runDays) * dayMs;
   const counts = { runs: 0, rowsOfRuns: 0, goneSims: 0, rotations: 0, profiles: 0 };
   const problems: string[] = [];
@@ -215,7 +214,7 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
     const options = { beforeMs: nowMs - retention.goneSimDays * dayMs, keyColumn: deps.keyColumnOf(profile) };
     counts.goneSims += await forgetGoneSims(profile, options, deps);
     for (const rotation of await deps.rotations.records(profile)) {
-      const isKept = deps.configuredRotations.includes(rotation.name) || !isRotationOver(rotation);
+      const isKept = Object.hasOwn(config.rotations, rotation.name) || !isRotationOver(rotation);
       if (isKept || (rotation.finishedAtMs ?? rotation.startedAtMs) >= nowMs - retention.rotationDays * dayMs) continue;
       await deps.rotations.forget(rotation);
       counts.rotations += 1;
@@ -230,8 +229,8 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
 }
 
 /** The path of the archived results; undefined without an archive, and if the removal had started before. */
-async function archived(run: RunRecord, { retention, archiveOf }: SweepDeps): Promise<string | undefined> {
-  const { archive } = retention;
+async function archived(run: RunRecord, { config, archiveOf }: SweepDeps): Promise<string | undefined> {
+  const { archive } = config.retention;
   if (archive === undefined || run.rowsRemovedAtMs !== undefined) return undefined;
   return archiveRun(archive, run, await archiveOf(run));
 }

@@ -1,5 +1,6 @@
 /** The service of runs on a real Redis, without workers: no job is enqueued, and the quota is unknown. */
 import type { Redis } from "ioredis";
+import type { Config } from "#config/config.ts";
 import { systemClock } from "#core/time.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
@@ -15,7 +16,7 @@ type RunDeps = ConstructorParameters<typeof RunService>[0];
 
 export function runServiceOn(
   store: { redis: Redis; keys: Keys },
-  { policy = {}, clock = systemClock, ...own }: Partial<Omit<RunDeps, "policy">> & { policy?: Partial<RunPolicy> } = {},
+  { policy = {}, clock = systemClock, ...own }: Partial<RunDeps> & { policy?: Partial<RunPolicy> } = {},
 ): { runs: RunService; ledger: Ledger } {
   const storeDeps = { ...store, bounds: keptBounds, clock };
   const ledger = new Ledger(storeDeps);
@@ -27,13 +28,13 @@ export function runServiceOn(
     queues: { enqueue: () => Promise.resolve() } as unknown as RunQueues,
     limiter: { state: () => Promise.resolve({ nowMs: 0 }) } as unknown as Limiter,
     workerRegistry: { workers: () => Promise.resolve([]) } as unknown as WorkerRegistry,
-    periodMs: 60_000,
+    config: {
+      limits: { periodMs: 60_000, connections: 64 },
+      changes: { ...noPolicy, ...policy },
+      deployment: { speedClasses: [], simOperations: operations },
+    } as unknown as Config,
     segmentsAtOnce: 4,
-    lanes: 64,
     wordingOf: () => "sims",
-    speedClasses: [],
-    policy: { ...noPolicy, ...policy },
-    operations,
     sealInputs,
     memory,
     ...own,

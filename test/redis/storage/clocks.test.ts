@@ -15,7 +15,7 @@ function setup({ processDays = 0, lastSweepDays = 0 }) {
   const nowMs = (): number => systemClock.wallMs();
   const clock = { ...systemClock, wallMs: () => nowMs() + processDays * dayMs };
   const deps = sweepDeps({ ...place, bounds: keptBounds, clock });
-  const storage = storageService({ ...deps, feed: new Feed(deps), auditKeepMs: dayMs });
+  const storage = storageService({ ...deps, feed: new Feed(deps) });
   const sweepOnce = async () => {
     await place.redis.del(place.keys.of("storage", "swept"));
     return storage.sweepIfDue(new AbortController().signal);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
+import type { Config } from "#config/config.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
@@ -81,7 +82,7 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
     },
     sweep: (retention: Partial<Retention> = {}, on: Redis = redis): Promise<SweepReport> => {
       const deps = { ...storeDeps, redis: on };
-      return sweep({ ...sweepDeps(deps), retention: { ...kept, ...retention } }, nowMs, new AbortController().signal);
+      return sweep(sweepDeps(deps, { ...kept, ...retention }), nowMs, new AbortController().signal);
     },
     /** Keys of the run in Redis, without the common prefix. */
     keysOf: async ({ runId }: Pick<RunHead, "runId">): Promise<string[]> => {
@@ -92,7 +93,7 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
 }
 
 /** What a sweep needs, with one profile and no rotations. */
-export function sweepDeps(deps: StoreDeps & { clock: Clock }): SweepDeps {
+export function sweepDeps(deps: StoreDeps & { clock: Clock }, retention = kept): SweepDeps {
   const ledger = new Ledger(deps);
   return {
     ...deps,
@@ -102,9 +103,7 @@ export function sweepDeps(deps: StoreDeps & { clock: Clock }): SweepDeps {
     syncs: new SyncLog(deps),
     rotations: rotationLog(deps),
     features,
-    configuredRotations: [],
-    profiles: ["default"],
-    retention: kept,
+    config: { profiles: { default: {} }, rotations: {}, retention, audit: { keepMs: dayMs } } as unknown as Config,
     keyColumnOf: () => "simId",
     archiveOf: (record) =>
       Promise.resolve({ report: { runId: record.runId }, lines: resultLines(record, ledger, { format: "csv" }) }),

@@ -64,9 +64,8 @@ function forecasterOf(running: readonly object[]) {
     limiter: { state: () => Promise.resolve({ bucket: "q", nowMs: 0, refreshLatestMs: 60_000, needed: 0, limit: 60 }) },
     workerRegistry: { workers: () => Promise.resolve([]) },
     clock: systemClock,
-    periodMs: 60_000,
+    config: { limits: { periodMs: 60_000, connections: 64 } },
     segmentsAtOnce: 4,
-    lanes: 64,
   } as unknown as ForecastDeps);
 }
 

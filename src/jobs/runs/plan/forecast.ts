@@ -250,16 +250,15 @@ type Planned = Pick<RunHead, "runId" | "bucket" | "options" | "segments" | "wave
 /** A run that would start now, and the calls that it takes from others. */
 type Starting = Planned & { readonly supersedes: readonly { readonly runId: string; readonly sims: number }[] };
 
-export interface ForecastDeps extends Pick<Kernel, "limiter" | "workerRegistry" | "clock"> {
+export interface ForecastDeps extends Pick<Kernel, "limiter" | "workerRegistry" | "clock" | "config"> {
   readonly ledger: Ledger;
-  readonly periodMs: number;
-  /** Segments that a process works on at once, and calls of a queue. */
+  /** Segments that a process works on at once. */
   readonly segmentsAtOnce: number;
-  readonly lanes: number;
 }
 
 /** The running runs are read once a second at most: there may be many, and many that ask. */
-export function forecaster({ ledger, limiter, workerRegistry, clock, periodMs, ...places }: ForecastDeps) {
+export function forecaster({ ledger, limiter, workerRegistry, clock, config, segmentsAtOnce }: ForecastDeps) {
+  const { periodMs, connections } = config.limits;
   const running = keepAnswers<RunRecord[]>(clock, 1_000);
 
   /** @param shown runs as they are now */
@@ -281,7 +280,7 @@ export function forecaster({ ledger, limiter, workerRegistry, clock, periodMs, .
       const view = state === undefined ? undefined : viewOf(state, periodMs);
       if (view === undefined || !sharing.some(({ runId }) => ids.includes(runId))) continue;
       const processes = Math.max(1, (await workerRegistry.workers(queueName(queue))).length);
-      const [slots, lanes] = [places.segmentsAtOnce * processes, places.lanes * processes];
+      const [slots, lanes] = [segmentsAtOnce * processes, connections * processes];
       for (const [runId, one] of forecast(sharing, view, { slots, lanes })) {
         found.set(runId, { ...one, quota, refreshMs: view.untilRefreshMs });
       }
