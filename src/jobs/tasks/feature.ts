@@ -11,13 +11,7 @@ export const tasks = feature({
   needs: { runs, inventory, usage, credentials, authKeys },
   open: async ({ config }, needs) => {
     const { ServiceTasks, foldersOfTasks } = await import("./tasks.ts");
-    const service = new ServiceTasks({
-      runService: needs.runs.service,
-      sims: needs.inventory.service,
-      usage: needs.usage,
-      credentials: needs.credentials,
-      authKeys: needs.authKeys,
-    });
+    const service = new ServiceTasks(needs);
     const configured = [...config.schedules.map(({ task }) => task), ...config.automations.map(({ action }) => action)];
     return { service, folders: () => foldersOfTasks(configured) };
   },

@@ -21,8 +21,8 @@ import type { TaskPreview } from "./contract.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 
 interface Deps {
-  readonly runService: RunService;
-  readonly sims: SimService;
+  readonly runs: { readonly service: RunService };
+  readonly inventory: { readonly service: SimService };
   readonly usage: UsageService;
   readonly credentials: CredentialService;
   readonly authKeys: AuthKeyService;
@@ -73,7 +73,9 @@ export class ServiceTasks {
       case "apply":
         return this.#apply(task, options);
       case "sync":
-        return this.#deps.sims.sync(task.profile, { by: options.by }).then(({ syncId: id }) => ({ kind: "sync", id }));
+        return this.#deps.inventory.service
+          .sync(task.profile, { by: options.by })
+          .then(({ syncId: id }) => ({ kind: "sync", id }));
       case "usage":
         return this.#deps.usage
           .sync(task.profile)
@@ -88,12 +90,12 @@ export class ServiceTasks {
 
   /** Work that was started under the key. Undefined if there is none, and for tasks that change nothing. */
   async begunBefore(task: Task, { key, sinceMs }: Beginning): Promise<TaskReference | undefined> {
-    const { runService, credentials, authKeys } = this.#deps;
+    const { runs, credentials, authKeys } = this.#deps;
     const isOurs = (at: string | null | undefined): boolean => Date.parse(at ?? "") >= sinceMs;
     switch (task.job) {
       case "apply": {
         const id = runIdFor(key, sinceMs);
-        return (await runService.exists(id)) ? { kind: "run", id } : undefined;
+        return (await runs.service.exists(id)) ? { kind: "run", id } : undefined;
       }
       case "rotate": {
         const { startedAt, rotationId } = await credentials.report(task.rotation);
@@ -126,9 +128,9 @@ export class ServiceTasks {
   async status(task: Task, { kind, id }: TaskReference): Promise<TaskStatus> {
     switch (kind) {
       case "run":
-        return statusOfRun(await this.#deps.runService.show(id));
+        return statusOfRun(await this.#deps.runs.service.show(id));
       case "sync": {
-        const report = await this.#deps.sims.syncReport(task.profile);
+        const report = await this.#deps.inventory.service.syncReport(task.profile);
         if (report?.syncId !== id) return followed;
         if (report.state === "listing" || report.state === "sweeping") return { isOver: false };
         return report.state === "failed" ? over("failed", report.reason) : over("done", `${report.sims} SIMs listed`);
@@ -159,7 +161,7 @@ export class ServiceTasks {
   async cancel({ kind, id }: TaskReference, options: { by: string; reason: string }): Promise<void> {
     if (kind !== "run") return;
     try {
-      await this.#deps.runService.control.cancel(id, options);
+      await this.#deps.runs.service.control.cancel(id, options);
     } catch (thrown) {
       // It had ended before it could be cancelled.
       if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_STATE_CONFLICT") throw thrown;
@@ -178,7 +180,7 @@ export class ServiceTasks {
   }
 
   async #previewRun(task: TaskOf<"apply">): Promise<TaskPreview> {
-    const { runService } = this.#deps;
+    const { service: runService } = this.#deps.runs;
     try {
       const planned = await runService.draft(originOf(task), task);
       await runService.discard(planned);
@@ -198,7 +200,7 @@ export class ServiceTasks {
     { profile, operation, set, options }: Change,
     { runId, name, by, isLate }: Signature,
   ): Promise<"submitted" | "nothing"> {
-    const { runService } = this.#deps;
+    const { service: runService } = this.#deps.runs;
     if (await runService.exists(runId)) return "submitted";
     const planned = await runService.draft(from, { profile, operation, set, options, name });
     if (isNothing(planned.report, options)) {
@@ -227,9 +229,8 @@ export class ServiceTasks {
   }
 
   async #report({ profile, file }: TaskOf<"report">): Promise<TaskReference> {
-    const { sims, runService } = this.#deps;
-    const fleet: FleetReport = await sims.fleet(profile);
-    const { runs } = await runService.list({ limit: 50 });
+    const fleet: FleetReport = await this.#deps.inventory.service.fleet(profile);
+    const { runs } = await this.#deps.runs.service.list({ limit: 50 });
     const report = { ...fleet, runs: runs.filter((run) => run.profile === profile) };
     const fix = "Create the folder, and allow simfleet to write to it";
     await writeResults(file, Readable.from([`${JSON.stringify(report, undefined, 2)}\n`]), fix);

@@ -146,7 +146,7 @@ describe("two runs that set the same field", () => {
       expect(plan.report).toMatchObject({ calls: 0, supersedes: [{ runId: older.runId, sims: 1 }] });
       await service.submit(plan, signature);
     } else {
-      const tasks = new ServiceTasks({ runService: service } as ConstructorParameters<typeof ServiceTasks>[0]);
+      const tasks = new ServiceTasks({ runs: { service } } as ConstructorParameters<typeof ServiceTasks>[0]);
       await tasks.changeSims({ ...change, sims: ["a"] }, signature);
     }
     expect(await ledger.state(signature.runId)).toBe("completed");

@@ -28,7 +28,7 @@ it.each([
     discard: noted("discard", undefined),
     submit: noted("submit", undefined),
   };
-  const tasks = new ServiceTasks({ runService } as never);
+  const tasks = new ServiceTasks({ runs: { service: runService } } as never);
   const begun = tasks.begin(task, { key: "up-1", by: "schedule:up", sinceMs: 0, isLate: () => isLate });
   if (isLate) await expect(begun).rejects.toThrow("planning its run took too long");
   else expect(await begun).toMatchObject({ kind: "run" });
