@@ -8,25 +8,20 @@ import type {
 } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import type { Endpoint } from "#contract/route.ts";
-import type { Config } from "#config/config.ts";
-import type { Clock } from "#core/time.ts";
 import type { Idempotency } from "#engine/idempotency.ts";
 import type { Role } from "#fleet/role.ts";
 import type { AuditService } from "#jobs/audit/service.ts";
 import type { Plans } from "#jobs/runs/plan/plans.ts";
 import type { ScheduleService } from "#jobs/schedules/service.ts";
-import type { Logger } from "#telemetry/logger.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import type { Access, AuthFailures } from "./auth/access.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Principal } from "./auth/principal.ts";
 
-export interface ControlDeps {
+export interface ControlDeps extends Pick<Kernel, "config" | "clock" | "logger" | "profileOf"> {
   readonly endpoints: readonly Endpoint[];
-  readonly config: Config;
   readonly access: Access;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly version: string;
   readonly streams: EventStreams;
   readonly audit: AuditService;
@@ -34,8 +29,6 @@ export interface ControlDeps {
   readonly idempotency: Idempotency;
   /** Where the rows of an upload are drafted. */
   readonly plans: Plans;
-  /** The profile that a request names, else the configuration's. @throws SimfleetError NOT_FOUND */
-  readonly profileOf: (named?: string) => string;
   /** Values for the metrics that are read from Redis. */
   readonly readings: () => Promise<Reading[]>;
   readonly authFailures: AuthFailures;

@@ -11,7 +11,7 @@ import { documentOfEvent } from "#events/contract.ts";
 import type { Event } from "#events/event.ts";
 import { type EventQuery, isMeant } from "#events/feed.ts";
 import type { FeedTail } from "#events/tail.ts";
-import type { Logger } from "#telemetry/logger.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { Access } from "./auth/access.ts";
 
 export interface StreamQuery extends Pick<EventQuery, "types" | "profile"> {
@@ -34,10 +34,8 @@ interface Stream {
   readonly stop: AbortController;
 }
 
-interface StreamDeps {
+interface StreamDeps extends Pick<Kernel, "clock" | "logger"> {
   readonly tail: Pick<FeedTail, "follow">;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Checks periodically whether the credential of a stream is still valid. */
   readonly access?: Pick<Access, "principalOf">;
 }

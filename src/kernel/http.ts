@@ -39,20 +39,17 @@ type Served = Pick<App, "kernel" | "routes" | "service" | "readings">;
  */
 export async function openHttp({ app, health }: { app: Served; health: Health }): Promise<HttpServer> {
   const { kernel } = app;
-  const { config, logger, tail, profileOf } = kernel;
+  const { config, logger, tail } = kernel;
   const clock = systemClock;
   const access = await accessTo(config, logger, app.service(tokens));
   const streams = eventStreams({ tail, clock, logger, access });
   const authFailures = new AuthFailures({ clock, maxPerMinute: config.http.authFailuresPerMinute });
   const endpoints = await app.routes({ process: "worker" });
   const control = {
+    ...kernel,
     endpoints,
-    config,
     access,
-    clock,
-    logger,
     version,
-    profileOf,
     readings: readingsOf(app, streams, health),
     streams,
     authFailures,

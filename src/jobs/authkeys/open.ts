@@ -121,17 +121,16 @@ export class AuthKeyService {
 
   /** Works on the rotations of a user's AuthKey until stopped. @throws ConfigError with what is missing */
   async consume(owner: KeyOwner, onIncident: (incident: Incident) => void): Promise<Working> {
-    const { config, clock, guard, client, accounts } = this.#kernel;
+    const { config, clock, client, accounts } = this.#kernel;
     const { profile, user } = owner;
     const { options, keys } = requirementsOf(config, owner);
     const sinks = (this.#sinks ??= openSinks(this.#kernel, "webhooks of AuthKeys"));
     const deps: AuthKeyDeps = {
+      ...this.#kernel,
       log: this.#rotations,
       users: { list: () => this.#usersOf(owner) },
       seal: new Seal(keys),
       sinks: options.sinks,
-      clock,
-      guard,
       account: authKeyAccount(client(profile), { deployment: config.deployment, purpose: feature, user }),
       quietMs: this.#quietMs(owner),
       inUseHere: () => accounts.of(profile).checkSecrets(),

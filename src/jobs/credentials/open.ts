@@ -77,11 +77,10 @@ export class CredentialService {
 
   /** Works on a profile's rotations until stopped. @throws ConfigError if no key to seal secrets is configured */
   async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
-    const { config, clock, guard, freezes, watchOver } = this.#kernel;
+    const { config, clock, freezes, watchOver } = this.#kernel;
     const context = (this.#context ??= {
+      ...this.#kernel,
       log: this.log,
-      clock,
-      guard,
       rotations: config.rotations,
       accountFor: (named) => this.#account(named),
       seal: new Seal(requireSeal(config, feature)),
