@@ -5,7 +5,7 @@
  */
 import { on } from "node:events";
 import { userInfo } from "node:os";
-import { type Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { type Command, InvalidArgumentError, Option, type OptionValues } from "@commander-js/extra-typings";
 import type { App } from "#kernel/app.ts";
 import type { AnyAppFeature } from "#kernel/feature.ts";
 import type { Config } from "#config/config.ts";
@@ -86,7 +86,7 @@ export function addSeeAlso(
 const examples = new WeakMap<object, string>();
 
 /** Adds an example to the help of a command; that of its group has the first line. */
-export function addExample(command: Pick<Command, "addHelpText">, example: string): void {
+export function addExample(command: { addHelpText(position: "after", text: string): unknown }, example: string): void {
   examples.set(command, example.split("\n", 1)[0] ?? "");
   command.addHelpText("after", `\nExample:\n${example.replace(/^/gm, "  ")}`);
 }
@@ -115,8 +115,23 @@ export function withCommon<A extends unknown[], O extends Record<string, unknown
     .option("--profile <name>", "profile (account) to use (default: SIMFLEET_PROFILE, else default)")
     .addOption(new Option("--server <url>", server).hideHelp(where === "locally"))
     .option("--json", "print one JSON document on stdout");
-  addExample(command as unknown as Command, example);
+  addExample(command, example);
   return command;
+}
+
+/**
+ * Adds the common options, an example, and an action that calls routes. It gets a caller before the arguments and options; a
+ * number that it returns is the exit code.
+ */
+export function withCaller<A extends unknown[], O extends OptionValues>(
+  context: Context,
+  command: Command<A, O>,
+  example: string,
+  act: (caller: Caller, ...given: [...A, O & CommonOptions]) => Promise<unknown>,
+): Command {
+  return withCommon(command, example).action(async (...given: readonly unknown[]) => {
+    await context.connect(command.opts(), (caller) => act(caller, ...(given as [...A, O & CommonOptions])));
+  }) as unknown as Command;
 }
 
 export class Context {

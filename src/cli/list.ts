@@ -7,7 +7,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { Route } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
-import { asCount, type CommonOptions, type Context, withCommon } from "./context.ts";
+import { asCount, type Caller, type Context, withCaller } from "./context.ts";
 import { shellWord } from "./format.ts";
 import { type Output, type Terminal, table } from "./output.ts";
 
@@ -67,19 +67,17 @@ export function listCommand<Name extends string, T>(
   description: string,
 ): Command {
   const command = withListOptions(new Command("list").description(description));
-  return withCommon(command, `simfleet ${group} list`).action(listing(context, list));
+  return withCaller(context, command, `simfleet ${group} list`, listing(list));
 }
 
 /** The action of a command that prints a list. Options that are parameters of its route are passed to it. */
-export function listing<Name extends string, T>(context: Context, list: List<Name, T>) {
-  return async (options: CommonOptions & ListOptions): Promise<void> => {
-    const page: unknown = await context.connect(options, ({ client, profile }) => {
-      const given: Readonly<Record<string, unknown>> = { ...options, profile };
-      const names = Object.keys(list.route.query?.shape ?? {});
-      const query = Object.fromEntries(names.map((name) => [name, given[name]]));
-      return client.call(list.route, { query });
-    });
-    answerList(context.output(options), page as { readonly [N in Name]: readonly T[] }, list, options);
+export function listing<Name extends string, T>(list: List<Name, T>) {
+  return async ({ client, profile, output }: Caller, options: ListOptions): Promise<void> => {
+    const given: Readonly<Record<string, unknown>> = { ...options, profile };
+    const names = Object.keys(list.route.query?.shape ?? {});
+    const query = Object.fromEntries(names.map((name) => [name, given[name]]));
+    const page: unknown = await client.call(list.route, { query });
+    answerList(output, page as { readonly [N in Name]: readonly T[] }, list, options);
   };
 }
 

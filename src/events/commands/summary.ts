@@ -1,6 +1,6 @@
 /** `simfleet summary`: what happened since a time, on one screen. */
 import { Command } from "@commander-js/extra-typings";
-import { type Context, withCommon } from "#cli/context.ts";
+import { type Context, withCaller } from "#cli/context.ts";
 import { grouped } from "#cli/format.ts";
 import { asInstant } from "#cli/values.ts";
 import { type EventDocument, type Summary, showSummary } from "../contract.ts";
@@ -15,10 +15,9 @@ export function summaryCommand(context: Context): Command {
       "since an age such as 90m, 12h or 7d, or a date or time such as 2026-11-20T18:00, in local time unless it has an offset; by default 12h",
       asInstant,
     );
-  return withCommon(command, "simfleet summary --since 12h").action(async (options) => {
+  return withCaller(context, command, "simfleet summary --since 12h", async ({ client, output }, options) => {
     const query = { since: options.since, profile: options.profile };
-    const summary = await context.connect(options, ({ client }) => client.call(showSummary, { query }));
-    context.output(options).answer(summary, summaryText);
+    output.answer(await client.call(showSummary, { query }), summaryText);
   });
 }
 

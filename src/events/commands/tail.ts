@@ -5,7 +5,7 @@ import { visible } from "#core/visible-text.ts";
 import { beforeAll } from "../feed.ts";
 import { type EventDocument, listEvents } from "../contract.ts";
 import { isAfter, knownPatterns, typesMeantBy } from "../event.ts";
-import { type Caller, type Context, type EventChoice, asCount, withCommon } from "#cli/context.ts";
+import { type Caller, type Context, type EventChoice, asCount, withCaller } from "#cli/context.ts";
 import { asInstant } from "#cli/values.ts";
 import type { Client } from "#contract/client.ts";
 import { withLocalTimes } from "#cli/format.ts";
@@ -25,18 +25,15 @@ export function eventsCommand(context: Context): Command {
     .option("--type <type>", "only events of this type, such as run.completed or run.*; repeatable", asTypes)
     .option("-n, --limit <n>", "without --since: number of most recent events", asCount, 20)
     .option("-f, --follow", "print new events until Ctrl-C; with --json one document per line (NDJSON)");
-  return withCommon(command, "simfleet events --since 1h --type run.* --type sync.failed --follow").action(
-    async (options) => {
-      const { type, profile, since, limit, follow: isFollowing = false } = options;
-      await context.connect(options, async (caller) => {
-        const { output } = caller;
-        const events = eventsOf(caller, { type, profile }, { since, limit, isFollowing });
-        const lines = linesOf(events, output.isJson);
-        const isDocument = output.isJson && !isFollowing;
-        for await (const text of isDocument ? oneDocument("events", lines) : lines) await output.stream(text);
-      });
-    },
-  );
+  const example = "simfleet events --since 1h --type run.* --type sync.failed --follow";
+  return withCaller(context, command, example, async (caller, options) => {
+    const { output } = caller;
+    const { type, profile, since, limit, follow: isFollowing = false } = options;
+    const events = eventsOf(caller, { type, profile }, { since, limit, isFollowing });
+    const lines = linesOf(events, output.isJson);
+    const isDocument = output.isJson && !isFollowing;
+    for await (const text of isDocument ? oneDocument("events", lines) : lines) await output.stream(text);
+  });
 }
 
 async function* eventsOf(

@@ -1,7 +1,7 @@
 /** `simfleet audit …`: who changed what. */
 import { Command } from "@commander-js/extra-typings";
 import { type AuditEntry, auditKindsOf, listAudit } from "./contract.ts";
-import { type Context, oneOf, withCommon } from "#cli/context.ts";
+import { type Context, oneOf, withCaller } from "#cli/context.ts";
 import { sinceOption } from "#cli/values.ts";
 import { type List, listing, withPageOptions } from "#cli/list.ts";
 
@@ -20,9 +20,8 @@ function listCommand(context: Context): Command {
       `only this kind: ${kinds.join(", ")}; repeatable`,
       (text: string, before: string[] | undefined) => [...(before ?? []), oneOf(text, kinds)],
     );
-  return withCommon(withPageOptions(command), "simfleet audit list --kind runs --kind freezes --since 24h").action(
-    listing(context, auditList),
-  );
+  const example = "simfleet audit list --kind runs --kind freezes --since 24h";
+  return withCaller(context, withPageOptions(command), example, listing(auditList));
 }
 
 const auditList: List<"entries", AuditEntry> = {

@@ -5,7 +5,7 @@ import { Command } from "@commander-js/extra-typings";
 import { dayMs, systemClock } from "#core/time.ts";
 import type { AutomationReport } from "./contract.ts";
 import type { DecisionReport } from "./service.ts";
-import { type Context, confirm, withCommon } from "#cli/context.ts";
+import { type Context, confirm, withCaller, withCommon } from "#cli/context.ts";
 import { sinceOption } from "#cli/values.ts";
 import { type List, listCommand, listText } from "#cli/list.ts";
 import { withLocalTimes, grouped, counted } from "#cli/format.ts";
@@ -39,10 +39,11 @@ export function automationsCommand(context: Context): Command {
 
 function stepCommand(context: Context, [name, route, description]: (typeof steps)[number]): Command {
   const command = new Command(name).description(description).argument("<automation>", "name of the automation");
-  return withCommon(command, `simfleet automations ${name} new-sims-slow`).action(async (automation, options) => {
-    const report = await context.connect(options, ({ client }) => client.call(route, { params: { name: automation } }));
-    context.output(options).answer(report, (shown, terminal) => listText([shown], automationList, { terminal }));
-  }) as unknown as Command;
+  const example = `simfleet automations ${name} new-sims-slow`;
+  return withCaller(context, command, example, async ({ client, output }, automation) => {
+    const report = await client.call(route, { params: { name: automation } });
+    output.answer(report, (shown, terminal) => listText([shown], automationList, { terminal }));
+  });
 }
 
 function replayCommand(context: Context): Command {

@@ -1,9 +1,8 @@
 /** `simfleet freeze …`: stops everything that changes the platform. */
 import { Command } from "@commander-js/extra-typings";
-import type { Client } from "#contract/client.ts";
 import * as routes from "./contract.ts";
 import type { FreezeReport } from "./contract.ts";
-import { type CommonOptions, type Context, confirm, withCommon } from "#cli/context.ts";
+import { type Context, confirm, withCaller } from "#cli/context.ts";
 import { counted } from "#cli/format.ts";
 import { asFuture } from "#cli/values.ts";
 
@@ -20,41 +19,31 @@ function onCommand(context: Context): Command {
     .option("--reason <text>", "reason, shown with the freeze")
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--until <when>", "when the freeze ends: after 2h, or at a date or time", asFuture);
-  return withCommon(command, "simfleet freeze on --reason 'incident 12' --yes").action(async (options) => {
-    const { reason = "", until } = options;
-    await show(context, options, async (client) => {
-      const { runs } = await client.call(routes.showFreeze);
-      const question = `Freeze all changes of every profile? It pauses ${counted(runs, "run")} in progress.`;
-      if (options.yes !== true && !(await confirm(context.io, question))) return undefined;
-      return client.call(routes.startFreeze, { body: { reason, until } });
-    });
+  const example = "simfleet freeze on --reason 'incident 12' --yes";
+  return withCaller(context, command, example, async ({ client, output }, { reason = "", until, yes }) => {
+    const { runs } = await client.call(routes.showFreeze);
+    const question = `Freeze all changes of every profile? It pauses ${counted(runs, "run")} in progress.`;
+    if (yes !== true && !(await confirm(context.io, question))) {
+      output.say("Nothing was frozen.");
+      return 2;
+    }
+    output.answer(await client.call(routes.startFreeze, { body: { reason, until } }), textOf);
+    return 0;
   });
 }
 
 function offCommand(context: Context): Command {
   const command = new Command("off").description("End the freeze; freezes in the configuration still apply");
-  return withCommon(command, "simfleet freeze off").action((options) =>
-    show(context, options, (client) => client.call(routes.endFreeze)),
+  return withCaller(context, command, "simfleet freeze off", async ({ client, output }) =>
+    output.answer(await client.call(routes.endFreeze), textOf),
   );
 }
 
 function statusCommand(context: Context): Command {
   const command = new Command("status").description("Show whether changes are frozen, and why");
-  return withCommon(command, "simfleet freeze status").action((options) =>
-    show(context, options, (client) => client.call(routes.showFreeze)),
+  return withCaller(context, command, "simfleet freeze status", async ({ client, output }) =>
+    output.answer(await client.call(routes.showFreeze), textOf),
   );
-}
-
-/** Starts or ends the freeze, or only reads it, and prints the resulting status. */
-async function show(
-  context: Context,
-  options: CommonOptions,
-  call: (client: Client) => Promise<FreezeReport | undefined>,
-): Promise<void> {
-  const output = context.output(options);
-  const report = await context.connect(options, async ({ client }) => (await call(client)) ?? 2);
-  if (typeof report !== "number") return output.answer(report, (shown) => textOf(shown));
-  output.say("Nothing was frozen.");
 }
 
 function textOf({ profiles, periods, store, workers }: FreezeReport): string {

@@ -1,6 +1,6 @@
 /** `simfleet operations …`: what runs can do to SIMs. */
 import { Command } from "@commander-js/extra-typings";
-import { type Context, withCommon } from "#cli/context.ts";
+import { type Context, withCaller } from "#cli/context.ts";
 import { listCommand, type List } from "#cli/list.ts";
 import { listOperations, type OperationReport, showOperation } from "./contract.ts";
 
@@ -32,12 +32,10 @@ function showCommand(context: Context): Command {
   const command = new Command("show")
     .description("Show an operation: inputs, quota, undo and an example file")
     .argument("<operation>", "name of the operation");
-  return withCommon(command, "simfleet operations show set-group").action(async (operation, options) => {
-    const report = await context.connect(options, ({ client, profile }) =>
-      client.call(showOperation, { params: { operation }, query: { profile } }),
-    );
-    context.output(options).answer(report, textOf);
-  }) as unknown as Command;
+  return withCaller(context, command, "simfleet operations show set-group", async (caller, operation) => {
+    const { client, profile, output } = caller;
+    output.answer(await client.call(showOperation, { params: { operation }, query: { profile } }), textOf);
+  });
 }
 
 function textOf(operation: OperationReport): string {

@@ -4,7 +4,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { App } from "#kernel/app.ts";
 import * as routes from "./contract.ts";
 import type { ScheduleReport } from "./contract.ts";
-import { type Context, withCommon } from "#cli/context.ts";
+import { type Context, withCaller } from "#cli/context.ts";
 import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
 import { duration } from "#cli/format.ts";
 import { planText } from "#jobs/runs/commands/plan.ts";
@@ -33,33 +33,30 @@ function listCommand(context: Context): Command {
   const command = withListOptions(
     new Command("list").description("List schedules: next times, last result, task in progress"),
   );
-  return withCommon(command, "simfleet schedules list").action(async (options) => {
-    await context.connect(options, async ({ client, app, output }) => {
-      const page = await client.call(routes.listSchedules);
-      answerList(output, page, scheduleList, options);
-      if (page.schedules.length > 0 && !(await isServed(app))) output.say(noWorker);
-    });
+  return withCaller(context, command, "simfleet schedules list", async ({ client, app, output }, options) => {
+    const page = await client.call(routes.listSchedules);
+    answerList(output, page, scheduleList, options);
+    if (page.schedules.length > 0 && !(await isServed(app))) output.say(noWorker);
   });
 }
 
 function stepCommand(context: Context, [name, route, description, done]: (typeof steps)[number]): Command {
   const command = new Command(name).description(description).argument("<schedule>", "name of the schedule");
   if (route === routes.triggerSchedule) command.option("--dry-run", "only print what it would do; nothing is started");
-  return withCommon(command, `simfleet schedules ${name} nightly-sync`).action(async (schedule, options) => {
-    await context.connect(options, async ({ client, app, output }) => {
-      const { dryRun = false }: { dryRun?: boolean } = command.opts();
-      if (dryRun) {
-        const preview = await client.call(routes.dryRunSchedule, { params: { name: schedule } });
-        return output.answer(preview, ({ does, plan }) =>
-          [`${schedule} ${does}`, ...(plan === null ? [] : [planText(plan)])].join("\n"),
-        );
-      }
-      const report = await client.call(route, { params: { name: schedule } });
-      output.answer(report, (shown, terminal) => listText([shown], scheduleList, { terminal }));
-      const said = (await isServed(app)) ? done : noWorker;
-      if (said !== undefined) output.say(said);
-    });
-  }) as unknown as Command;
+  const example = `simfleet schedules ${name} nightly-sync`;
+  return withCaller(context, command, example, async ({ client, app, output }, schedule) => {
+    const { dryRun = false }: { dryRun?: boolean } = command.opts();
+    if (dryRun) {
+      const preview = await client.call(routes.dryRunSchedule, { params: { name: schedule } });
+      return output.answer(preview, ({ does, plan }) =>
+        [`${schedule} ${does}`, ...(plan === null ? [] : [planText(plan)])].join("\n"),
+      );
+    }
+    const report = await client.call(route, { params: { name: schedule } });
+    output.answer(report, (shown, terminal) => listText([shown], scheduleList, { terminal }));
+    const said = (await isServed(app)) ? done : noWorker;
+    if (said !== undefined) output.say(said);
+  });
 }
 
 /** A remote worker serves schedules itself. */

@@ -1,6 +1,6 @@
 /** `simfleet storage`: how much of Redis's memory each kind of data uses. */
 import { Command } from "@commander-js/extra-typings";
-import { type Context, withCommon } from "#cli/context.ts";
+import { type Context, withCaller } from "#cli/context.ts";
 import { table } from "#cli/output.ts";
 import { type StorageReport, showStorage } from "./contract.ts";
 import { counted } from "#cli/format.ts";
@@ -9,9 +9,8 @@ const headings = ["DATA", "SIZE", "KEYS", "KEPT"] as const;
 
 export function storageCommand(context: Context): Command {
   const command = new Command("storage").description("Show Redis memory by kind of data, and how long each is kept");
-  return withCommon(command, "simfleet storage --json").action(async (options) => {
-    const report = await context.connect(options, ({ client }) => client.call(showStorage));
-    context.output(options).answer(report, storageText);
+  return withCaller(context, command, "simfleet storage --json", async ({ client, output }) => {
+    output.answer(await client.call(showStorage), storageText);
   });
 }
 

@@ -1,6 +1,6 @@
 /** `simfleet tokens …`: bearer tokens of the control API. */
 import { Command } from "@commander-js/extra-typings";
-import { type Context, choiceOption, withCommon } from "#cli/context.ts";
+import { type Context, choiceOption, withCaller } from "#cli/context.ts";
 import { type List, listCommand } from "#cli/list.ts";
 import { asFuture } from "#cli/values.ts";
 import { roles } from "#fleet/role.ts";
@@ -21,27 +21,22 @@ function createCommand(context: Context): Command {
     .requiredOption("--name <name>", "owner of the token, as shown in the audit log (required)")
     .addOption(choiceOption("--role <role>", "what it may do (required)", roles).makeOptionMandatory())
     .option("--expires <when>", "when it expires: after 90d, or at a date or time (default: never)", asFuture);
-  return withCommon(command, "simfleet tokens create --name ci --role operator --expires 90d").action(
-    async (options) => {
-      const output = context.output(options);
-      const { name, role, expires } = options;
-      const created = await context.connect(options, ({ client }) =>
-        client.call(createToken, { body: { name, role, expires } }),
-      );
-      output.answer(created, ({ token }) => token);
-      output.say(`The token of ${name} is valid now, and not shown again. Revoke it: simfleet tokens revoke ${name}`);
-    },
-  );
+  const example = "simfleet tokens create --name ci --role operator --expires 90d";
+  return withCaller(context, command, example, async ({ client, output }, { name, role, expires }) => {
+    const created = await client.call(createToken, { body: { name, role, expires } });
+    output.answer(created, ({ token }) => token);
+    output.say(`The token of ${name} is valid now, and not shown again. Revoke it: simfleet tokens revoke ${name}`);
+  });
 }
 
 function revokeCommand(context: Context): Command {
   const command = new Command("revoke")
     .description("Revoke a token, which is invalid at once")
     .argument("<name>", "owner of the token");
-  return withCommon(command, "simfleet tokens revoke ci").action(async (name, options) => {
-    await context.connect(options, ({ client }) => client.call(revokeToken, { params: { name } }));
-    context.output(options).answer({ name, revoked: true }, () => `Revoked the token of ${name}.`);
-  }) as unknown as Command;
+  return withCaller(context, command, "simfleet tokens revoke ci", async ({ client, output }, name) => {
+    await client.call(revokeToken, { params: { name } });
+    output.answer({ name, revoked: true }, () => `Revoked the token of ${name}.`);
+  });
 }
 
 const tokenList: List<"tokens", TokenReport> = {

@@ -1,6 +1,6 @@
 /** `simfleet webhooks …`: the endpoints that receive events, and their deliveries, the messages to them. */
 import { Command } from "@commander-js/extra-typings";
-import { type Context, choiceOption, withCommon } from "#cli/context.ts";
+import { type Context, choiceOption, withCaller } from "#cli/context.ts";
 import { grouped } from "#cli/format.ts";
 import { listCommand, listing, type List, listText, withPageOptions } from "#cli/list.ts";
 import type { App } from "#kernel/app.ts";
@@ -22,32 +22,26 @@ function testCommand(context: Context): Command {
   const command = new Command("test")
     .description("Send a test message now and print the result")
     .argument("<name>", "name of the webhook");
-  return withCommon(command, "simfleet webhooks test ops").action(async (name, options) => {
-    const report = await context.connect(options, ({ client }) =>
-      client.call(routes.testWebhook, { params: { name } }),
+  return withCaller(context, command, "simfleet webhooks test ops", async ({ client, output }, name) => {
+    const report = await client.call(routes.testWebhook, { params: { name } });
+    output.answer(report, ({ webhook, accepted, status, reason, messageId }) =>
+      accepted
+        ? `${webhook} accepted ${messageId} with ${status}.`
+        : `${webhook} did not accept ${messageId}: ${reason}`,
     );
-    context
-      .output(options)
-      .answer(report, ({ webhook, accepted, status, reason, messageId }) =>
-        accepted
-          ? `${webhook} accepted ${messageId} with ${status}.`
-          : `${webhook} did not accept ${messageId}: ${reason}`,
-      );
     if (!report.accepted) context.io.setExitCode(1);
-  }) as unknown as Command;
+  });
 }
 
 function resumeCommand(context: Context): Command {
   const command = new Command("resume")
     .description("Resume a webhook stopped by 410 Gone and send the backlog")
     .argument("<name>", "name of the webhook");
-  return withCommon(command, "simfleet webhooks resume ops").action(async (name, options) => {
-    await context.connect(options, async ({ client, app, output }) => {
-      const report = await client.call(routes.resumeWebhook, { params: { name } });
-      output.answer(report, (shown, terminal) => listText([shown], webhookList, { terminal }));
-      if (!(await isServed(app, name))) output.say("No worker is running: the messages are sent by the next one.");
-    });
-  }) as unknown as Command;
+  return withCaller(context, command, "simfleet webhooks resume ops", async ({ client, app, output }, name) => {
+    const report = await client.call(routes.resumeWebhook, { params: { name } });
+    output.answer(report, (shown, terminal) => listText([shown], webhookList, { terminal }));
+    if (!(await isServed(app, name))) output.say("No worker is running: the messages are sent by the next one.");
+  });
 }
 
 const webhookList: List<"webhooks", WebhookReport> = {
@@ -93,44 +87,37 @@ function listDeliveriesCommand(context: Context): Command {
     .description("List messages, newest event first")
     .option("--webhook <name>", "only messages to this webhook")
     .addOption(choiceOption("--state <state>", "only messages in this state", deliveryStates));
-  return withCommon(withPageOptions(command), "simfleet webhooks deliveries list --webhook ops --state failed").action(
-    listing(context, deliveryList),
-  );
+  const example = "simfleet webhooks deliveries list --webhook ops --state failed";
+  return withCaller(context, withPageOptions(command), example, listing(deliveryList));
 }
 
 function showCommand(context: Context): Command {
   const command = new Command("show")
     .description("Show one message and its event")
     .argument("<delivery>", "ID of the message");
-  return withCommon(command, "simfleet webhooks deliveries show ops.1790000000000-0").action(
-    async (deliveryId, options) => {
-      const shown = await context.connect(options, ({ client }) =>
-        client.call(routes.showDelivery, { params: { deliveryId } }),
-      );
-      context.output(options).answer(shown, ({ event, ...delivery }) => {
-        const about = { ...delivery, at: event.at, profile: event.profile, ...event.fields };
-        const present = Object.entries(about).filter(([, value]) => value !== null);
-        const width = Math.max(...present.map(([name]) => name.length));
-        return present.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
-      });
-    },
-  ) as unknown as Command;
+  const example = "simfleet webhooks deliveries show ops.1790000000000-0";
+  return withCaller(context, command, example, async ({ client, output }, deliveryId) => {
+    const shown = await client.call(routes.showDelivery, { params: { deliveryId } });
+    output.answer(shown, ({ event, ...delivery }) => {
+      const about = { ...delivery, at: event.at, profile: event.profile, ...event.fields };
+      const present = Object.entries(about).filter(([, value]) => value !== null);
+      const width = Math.max(...present.map(([name]) => name.length));
+      return present.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
+    });
+  });
 }
 
 function redeliverCommand(context: Context): Command {
   const command = new Command("redeliver")
     .description("Resend a message with the same ID, through a worker")
     .argument("<delivery>", "ID of the message");
-  return withCommon(command, "simfleet webhooks deliveries redeliver ops.1790000000000-0").action(
-    async (deliveryId, options) => {
-      await context.connect(options, async ({ client, app, output }) => {
-        const sent = await client.call(routes.redeliver, { params: { deliveryId } });
-        output.answer(sent, (shown) => `Resending ${shown.deliveryId}.`);
-        if (await isServed(app, sent.webhook)) return;
-        output.say("No worker is running: the message is sent by the next one (simfleet worker)");
-      });
-    },
-  ) as unknown as Command;
+  const example = "simfleet webhooks deliveries redeliver ops.1790000000000-0";
+  return withCaller(context, command, example, async ({ client, app, output }, deliveryId) => {
+    const sent = await client.call(routes.redeliver, { params: { deliveryId } });
+    output.answer(sent, (shown) => `Resending ${shown.deliveryId}.`);
+    if (await isServed(app, sent.webhook)) return;
+    output.say("No worker is running: the message is sent by the next one (simfleet worker)");
+  });
 }
 
 const deliveryList: List<"deliveries", DeliveryReport> = {

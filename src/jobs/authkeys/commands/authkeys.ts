@@ -2,7 +2,7 @@
 import { authKeys } from "../feature.ts";
 import { requireOwner } from "../config.ts";
 import type { App } from "#kernel/app.ts";
-import { type Context, withCommon, confirm } from "#cli/context.ts";
+import { type Context, confirm, withCaller } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
@@ -21,11 +21,9 @@ function listCommand(context: Context): Command {
     .description("List AuthKeys with their age and who uses them; never shows a secret")
     .option("--user <name>", userText);
   const example = "simfleet authkeys list\nsimfleet authkeys list --user robot";
-  return withCommon(withListOptions(command), example).action(async ({ user, ...options }) => {
-    const output = context.output(options);
-    const page = await context.connect(options, ({ client, profile }) =>
-      client.call(routes.listAuthKeys, { query: { profile, user } }),
-    );
+  return withCaller(context, withListOptions(command), example, async (caller, { user, ...options }) => {
+    const { client, profile, output } = caller;
+    const page = await client.call(routes.listAuthKeys, { query: { profile, user } });
     const { rotation } = page;
     answerList(output, page, keyList, options);
     if (rotation !== null && rotation.now !== null && !output.isJson) {
@@ -58,58 +56,57 @@ function rotateCommand(context: Context): Command {
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
     .option("--detach", "return immediately; needs a running worker");
-  return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (flags) => {
+  return withCaller(context, command, "simfleet authkeys rotate --profile plant --yes", async (caller, flags) => {
+    const { client, app, output, profile: selected } = caller;
     const { replace, user } = flags;
     const { interrupt } = context.io;
-    await context.connect(flags, async ({ client, app, output, profile: selected }): Promise<number> => {
-      const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: selected, user, replace } });
-      const { profile, oldAuthKeyId, isInProgress } = plan;
-      const oldId = oldAuthKeyId ?? "in use";
-      if (isInProgress) output.say(`Resuming the rotation of ${oldId}.`);
-      else if (flags.yes !== true) {
-        const first = replace === undefined ? "Replace" : `Revoke ${replace}, then replace`;
-        if (!(await confirm(context.io, `${first} the AuthKey ${oldId} of ${user ?? profile}?`))) return 1;
-      }
-      const body = replace === undefined ? undefined : { replace };
-      const begun = await client.call(routes.rotateAuthKey, { query: { profile, user }, body });
-      // A remote worker carries rotations out itself.
-      const ownerIn = ({ kernel }: App) => requireOwner(kernel.config.authKeys, profile, user);
-      const localWork: LocalWork | undefined = app && {
-        isServed: () => app.service(authKeys).isServed(ownerIn(app)),
-        work: (onIncident) => app.service(authKeys).consume(ownerIn(app), onIncident),
-      };
-      const resumeCommand = `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`;
-      if (flags.detach === true) {
-        output.answer(begun, (shown) => shown.rotationId);
-        const hint = "No worker is running: the rotation starts with the next one (simfleet worker), or with:";
-        await sayIfUnserved(localWork, output, `${hint} ${resumeCommand}`);
-        return 0;
-      }
-      const { report, exitCode } = await followWork<routes.AuthKeyRotationReport>({
-        output,
-        interrupt,
-        what: "rotation",
-        isRemote: localWork === undefined,
-        resumeCommand,
-        localWork,
-        report: () => client.call(routes.showAuthKeyRotation, { query: { profile, user } }),
-        endOf: (shown) => endOf(shown, flags.wait === true),
-        show: showStatus(output, ({ now, problem }) => ({
-          text: `AuthKey of ${user ?? profile}: ${problem === undefined ? now : problemText(problem)}`,
-          topic: `${now} ${problem?.attempts ?? 0}`,
-        })),
-        leaving: (_, { wasLocal }) => ({
-          exitCode: 1,
-          lines: [`${wasLocal ? stoppedText : leftText} ${resumeCommand}`],
-        }),
-      });
-      output.answer(report, (shown) => rotationText(shown));
-      if (report.state === "active" && !interrupt.aborted) {
-        const hint = "No worker is running: start one (simfleet worker), or revoke later with:";
-        await sayIfUnserved(localWork, output, `${hint} ${resumeCommand} --wait`);
-      }
-      return exitCode;
+    const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: selected, user, replace } });
+    const { profile, oldAuthKeyId, isInProgress } = plan;
+    const oldId = oldAuthKeyId ?? "in use";
+    if (isInProgress) output.say(`Resuming the rotation of ${oldId}.`);
+    else if (flags.yes !== true) {
+      const first = replace === undefined ? "Replace" : `Revoke ${replace}, then replace`;
+      if (!(await confirm(context.io, `${first} the AuthKey ${oldId} of ${user ?? profile}?`))) return 1;
+    }
+    const body = replace === undefined ? undefined : { replace };
+    const begun = await client.call(routes.rotateAuthKey, { query: { profile, user }, body });
+    // A remote worker carries rotations out itself.
+    const ownerIn = ({ kernel }: App) => requireOwner(kernel.config.authKeys, profile, user);
+    const localWork: LocalWork | undefined = app && {
+      isServed: () => app.service(authKeys).isServed(ownerIn(app)),
+      work: (onIncident) => app.service(authKeys).consume(ownerIn(app), onIncident),
+    };
+    const resumeCommand = `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`;
+    if (flags.detach === true) {
+      output.answer(begun, (shown) => shown.rotationId);
+      const hint = "No worker is running: the rotation starts with the next one (simfleet worker), or with:";
+      await sayIfUnserved(localWork, output, `${hint} ${resumeCommand}`);
+      return 0;
+    }
+    const { report, exitCode } = await followWork<routes.AuthKeyRotationReport>({
+      output,
+      interrupt,
+      what: "rotation",
+      isRemote: localWork === undefined,
+      resumeCommand,
+      localWork,
+      report: () => client.call(routes.showAuthKeyRotation, { query: { profile, user } }),
+      endOf: (shown) => endOf(shown, flags.wait === true),
+      show: showStatus(output, ({ now, problem }) => ({
+        text: `AuthKey of ${user ?? profile}: ${problem === undefined ? now : problemText(problem)}`,
+        topic: `${now} ${problem?.attempts ?? 0}`,
+      })),
+      leaving: (_, { wasLocal }) => ({
+        exitCode: 1,
+        lines: [`${wasLocal ? stoppedText : leftText} ${resumeCommand}`],
+      }),
     });
+    output.answer(report, (shown) => rotationText(shown));
+    if (report.state === "active" && !interrupt.aborted) {
+      const hint = "No worker is running: start one (simfleet worker), or revoke later with:";
+      await sayIfUnserved(localWork, output, `${hint} ${resumeCommand} --wait`);
+    }
+    return exitCode;
   });
 }
 

@@ -1,7 +1,7 @@
 /** `simfleet credentials …`: the account's Credential Sets and their rotation. */
 import * as routes from "../contract.ts";
 import { credentials } from "../feature.ts";
-import { type Caller, type Context, type ProcessIo, confirm, withCommon } from "#cli/context.ts";
+import { type Caller, type Context, type ProcessIo, confirm, withCaller } from "#cli/context.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -54,19 +54,17 @@ function putCommand(context: Context, how: "create" | "update"): Command {
     .option("--field <name>", "field that the value is for (default: the type's only field; a JSON object has all)")
     .option("--description <text>", isNew ? "a note" : "another note")
     .addOption(new Option("-y, --yes", yesText).hideHelp(isNew));
-  return withCommon(command, `simfleet credentials ${how} mqtt --type psk --value-file mqtt.key`).action(
-    async (credentialsId, { yes = isNew, valueFile, type, field, description, ...options }) => {
-      const route = isNew ? routes.createCredentials : routes.updateCredentials;
-      await context.connect(options, async ({ client, profile, output }) => {
-        if (!yes && !(await confirm(context.io, `Replace the secret of ${credentialsId}?`))) return 1;
-        const value = (await valueIn(valueFile, context.io)).reveal();
-        const body = { type: type as string, field, description, value };
-        const set = await client.call(route, { params: { credentialsId }, query: { profile }, body });
-        output.answer(set, () => `${credentialsId} was ${how}d.`);
-        return 0;
-      });
-    },
-  ) as unknown as Command;
+  const example = `simfleet credentials ${how} mqtt --type psk --value-file mqtt.key`;
+  return withCaller(context, command, example, async ({ client, profile, output }, credentialsId, options) => {
+    const { yes = isNew, valueFile, type, field, description } = options;
+    const route = isNew ? routes.createCredentials : routes.updateCredentials;
+    if (!yes && !(await confirm(context.io, `Replace the secret of ${credentialsId}?`))) return 1;
+    const value = (await valueIn(valueFile, context.io)).reveal();
+    const body = { type: type as string, field, description, value };
+    const set = await client.call(route, { params: { credentialsId }, query: { profile }, body });
+    output.answer(set, () => `${credentialsId} was ${how}d.`);
+    return 0;
+  });
 }
 
 /** @returns a Secret, so that no output shows it. @throws SimfleetError USAGE */
@@ -84,28 +82,25 @@ function deleteCommand(context: Context): Command {
     .description("Delete a Credential Set to which no group refers")
     .argument("<id>", "ID of the set")
     .option("-y, --yes", yesText);
-  return withCommon(command, "simfleet credentials delete mqtt-old").action(async (credentialsId, options) => {
-    await context.connect(options, async ({ client, profile, output }) => {
-      if (options.yes !== true && !(await confirm(context.io, `Delete the Credential Set ${credentialsId}?`))) return 1;
-      await client.call(routes.deleteCredentials, { params: { credentialsId }, query: { profile } });
-      output.answer({ credentialsId, deleted: true }, () => `${credentialsId} was deleted.`);
-      return 0;
-    });
-  }) as unknown as Command;
+  const example = "simfleet credentials delete mqtt-old";
+  return withCaller(context, command, example, async ({ client, profile, output }, credentialsId, { yes }) => {
+    if (yes !== true && !(await confirm(context.io, `Delete the Credential Set ${credentialsId}?`))) return 1;
+    await client.call(routes.deleteCredentials, { params: { credentialsId }, query: { profile } });
+    output.answer({ credentialsId, deleted: true }, () => `${credentialsId} was deleted.`);
+    return 0;
+  });
 }
 
 function confirmCommand(context: Context): Command {
   const command = new Command("confirm")
     .description("Confirm that the old set is no longer referenced; its grace period then starts")
     .argument("<name>", "name of the rotation in the configuration");
-  return withCommon(command, "simfleet credentials confirm mqtt-psk").action(async (name, options) => {
-    await context.connect(options, async (caller) => {
-      const report = await caller.client.call(routes.confirmRotation, { params: { name } });
-      caller.output.answer(report, (shown) => rotationStatusText(shown));
-      const hint = `No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`;
-      await sayIfUnserved(workOn(caller, report.profile), caller.output, hint);
-    });
-  }) as unknown as Command;
+  return withCaller(context, command, "simfleet credentials confirm mqtt-psk", async (caller, name) => {
+    const report = await caller.client.call(routes.confirmRotation, { params: { name } });
+    caller.output.answer(report, (shown) => rotationStatusText(shown));
+    const hint = `No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`;
+    await sayIfUnserved(workOn(caller, report.profile), caller.output, hint);
+  });
 }
 
 /** The work on a profile's rotations in this process; undefined with a remote worker, which carries them out itself. */
@@ -126,52 +121,50 @@ function rotateCommand(context: Context): Command {
     .argument("<name>", "name of the rotation in the configuration")
     .option("-y, --yes", yesText)
     .option("--detach", "return immediately; needs a running worker");
-  return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, flags) => {
+  return withCaller(context, command, "simfleet credentials rotate mqtt-psk", async (caller, name, flags) => {
+    const { client, output } = caller;
     const params = { name };
     const resumeCommand = `simfleet credentials rotate ${name}`;
-    await context.connect(flags, async (caller): Promise<number> => {
-      const { client, output } = caller;
-      const { profile, nextStep, strategy, credentialsId } = await client.call(routes.showRotation, { params });
-      if (flags.profile !== undefined && flags.profile !== profile) {
-        throw new SimfleetError(
-          "USAGE",
-          `the rotation ${name} belongs to the profile ${profile}, not to ${flags.profile}`,
-        );
-      }
-      if (nextStep === null && flags.yes !== true) {
-        const set = credentialsId ?? name;
-        const what = strategy === "successor" ? `a successor of ${set}` : `a new secret for ${set}`;
-        if (!(await confirm(context.io, `Create ${what} and deliver it to its sinks?`))) return 1;
-      }
-      const begun = await client.call(routes.rotateCredentials, { params });
-      const localWork = workOn(caller, profile);
-      if (nextStep !== null) output.say(`Resuming the rotation of ${begun.startedAt ?? ""}.`);
-      if (flags.detach === true) {
-        output.answer(begun, (shown) => shown.rotationId ?? "");
-        const hint = "No worker is running: the rotation continues with the next one (simfleet worker)";
-        await sayIfUnserved(localWork, output, hint);
-        return 0;
-      }
-      const { report, exitCode } = await followWork<routes.RotationReport>({
-        output,
-        interrupt: context.io.interrupt,
-        what: "rotation",
-        isRemote: localWork === undefined,
-        resumeCommand,
-        localWork,
-        report: () => client.call(routes.showRotation, { params }),
-        endOf,
-        show: showStatus(output, lineOf),
-        leaving: () => ({ exitCode: 1, lines: [`Nothing is lost. Resume with: ${resumeCommand}`] }),
-      });
-      output.answer(report, (shown) => rotationStatusText(shown));
-      if (report.nextStep === null) return exitCode;
-      output.say(waitText(report));
-      const hint = `No worker is running: run simfleet worker, or resume later with ${resumeCommand}`;
+    const { profile, nextStep, strategy, credentialsId } = await client.call(routes.showRotation, { params });
+    if (flags.profile !== undefined && flags.profile !== profile) {
+      throw new SimfleetError(
+        "USAGE",
+        `the rotation ${name} belongs to the profile ${profile}, not to ${flags.profile}`,
+      );
+    }
+    if (nextStep === null && flags.yes !== true) {
+      const set = credentialsId ?? name;
+      const what = strategy === "successor" ? `a successor of ${set}` : `a new secret for ${set}`;
+      if (!(await confirm(context.io, `Create ${what} and deliver it to its sinks?`))) return 1;
+    }
+    const begun = await client.call(routes.rotateCredentials, { params });
+    const localWork = workOn(caller, profile);
+    if (nextStep !== null) output.say(`Resuming the rotation of ${begun.startedAt ?? ""}.`);
+    if (flags.detach === true) {
+      output.answer(begun, (shown) => shown.rotationId ?? "");
+      const hint = "No worker is running: the rotation continues with the next one (simfleet worker)";
       await sayIfUnserved(localWork, output, hint);
-      return exitCode;
+      return 0;
+    }
+    const { report, exitCode } = await followWork<routes.RotationReport>({
+      output,
+      interrupt: context.io.interrupt,
+      what: "rotation",
+      isRemote: localWork === undefined,
+      resumeCommand,
+      localWork,
+      report: () => client.call(routes.showRotation, { params }),
+      endOf,
+      show: showStatus(output, lineOf),
+      leaving: () => ({ exitCode: 1, lines: [`Nothing is lost. Resume with: ${resumeCommand}`] }),
     });
-  }) as unknown as Command;
+    output.answer(report, (shown) => rotationStatusText(shown));
+    if (report.nextStep === null) return exitCode;
+    output.say(waitText(report));
+    const hint = `No worker is running: run simfleet worker, or resume later with ${resumeCommand}`;
+    await sayIfUnserved(localWork, output, hint);
+    return exitCode;
+  });
 }
 
 function lineOf({ name, state, nextStep, problem }: routes.RotationReport) {
@@ -192,12 +185,10 @@ function statusCommand(context: Context): Command {
   const command = new Command("status").description(
     "List rotations: state, age of the secret, last use, next step, references",
   );
-  return withCommon(withListOptions(command), "simfleet credentials status --json").action(async (options) => {
-    const output = context.output(options);
+  const example = "simfleet credentials status --json";
+  return withCaller(context, withListOptions(command), example, async ({ client, output }, options) => {
     // Of all profiles, unless the command names one.
-    const status = await context.connect(options, ({ client }) =>
-      client.call(routes.listRotations, { query: { profile: options.profile } }),
-    );
+    const status = await client.call(routes.listRotations, { query: { profile: options.profile } });
     answerList(output, status, rotationList, options);
     for (const [profile, reason] of Object.entries(status.unknown)) {
       output.say(`The Credential Sets of ${profile} could not be read: ${reason}`);

@@ -2,7 +2,7 @@
 import * as routes from "../contract.ts";
 import { inventory } from "../feature.ts";
 import { type Change, type SimCounts, type SimDocument, type SyncReport, changeTypes, showSync } from "../contract.ts";
-import { type Context, type Caller, withCommon, choiceOption } from "#cli/context.ts";
+import { type Context, type Caller, withCaller, withCommon, choiceOption } from "#cli/context.ts";
 import { sinceOption, assertFilter, whereOption } from "#cli/values.ts";
 import { type List, answerList, cellText, oneDocument, withPageOptions, withListOptions } from "#cli/list.ts";
 import { counted, grouped, duration, nextAttemptText, problemText } from "#cli/format.ts";
@@ -81,17 +81,17 @@ function showCommand(context: Context): Command {
     .description("Show one SIM as last seen, or as it is now")
     .argument("<sim>", "SIM ID, or IMSI")
     .option("--fresh", "read it from the platform now; uses one call");
-  return withCommon(command, "simfleet sims show 8942310022000012345 --fresh").action(async (key, options) => {
-    const sim: Readonly<Record<string, unknown>> = await context.connect(options, ({ client, profile }) => {
-      const request = { params: { sim: key }, query: { profile } };
-      return options.fresh === true ? client.call(routes.readSim, request) : client.call(routes.showSim, request);
-    });
-    context.output(options).answer(sim, (shown) => {
+  const example = "simfleet sims show 8942310022000012345 --fresh";
+  return withCaller(context, command, example, async ({ client, profile, output }, key, { fresh }) => {
+    const request = { params: { sim: key }, query: { profile } };
+    const sim: Readonly<Record<string, unknown>> =
+      fresh === true ? await client.call(routes.readSim, request) : await client.call(routes.showSim, request);
+    output.answer(sim, (shown) => {
       const fields = Object.entries(shown).filter(([, value]) => value !== null);
       const width = Math.max(...fields.map(([name]) => name.length));
       return fields.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join("\n");
     });
-  }) as unknown as Command;
+  });
 }
 
 // `simfleet sims changes`: changes of the fleet, by runs, and external ones.
@@ -106,17 +106,13 @@ function changesCommand(context: Context): Command {
     .option("--field <field>", "only changes of this field, such as speedClass or tags.site")
     .addOption(choiceOption("--by <who>", "only changes by runs, or only external changes", ["run", "external"]))
     .addOption(choiceOption("--kind <kind>", "only this kind of change", kinds));
-  return withCommon(
-    withPageOptions(command),
-    "simfleet sims changes --since 24h --by external --field speedClass",
-  ).action(async (options) => {
+  const example = "simfleet sims changes --since 24h --by external --field speedClass";
+  return withCaller(context, withPageOptions(command), example, async ({ client, profile, output }, options) => {
     const { since, sim, field, kind, limit, cursor } = options;
     const by = options.by === "run" || options.by === "external" ? options.by : undefined;
     const type = changeTypes.find((one) => one === `sim.${kind}`);
-    const page = await context.connect(options, ({ client, profile }) =>
-      client.call(routes.listChanges, { query: { profile, sim, field, by, type, since, limit, cursor } }),
-    );
-    answerList(context.output(options), page, changeList, options);
+    const query = { profile, sim, field, by, type, since, limit, cursor };
+    answerList(output, await client.call(routes.listChanges, { query }), changeList, options);
   });
 }
 
@@ -246,32 +242,30 @@ function syncCommand(context: Context): Command {
     .option("--restart", "start over from the first page")
     .addOption(new Option("--usage", "read the usage of the SIMs instead").conflicts(["restart", "detach"]))
     .option("--detach", "return immediately; needs a running worker");
-  return withCommon(command, "simfleet sims sync").action(async (options) => {
+  return withCaller(context, command, "simfleet sims sync", async (caller, options) => {
+    const { client, profile, app, output } = caller;
     const { interrupt } = context.io;
-    await context.connect(options, async (caller) => {
-      const { client, profile, app, output } = caller;
-      // Reports wrong credentials now instead of in a worker's log.
-      if (app !== undefined && options.detach !== true) {
-        await app.kernel.account(app.kernel.config.profile).identify?.(interrupt);
-      }
-      if (options.usage === true) return readUsage(caller);
-      const query = { profile, restart: options.restart === true ? "true" : undefined } as const;
-      const started = await client.call(routes.startSync, { query });
-      if (started.pages > 0)
-        output.say(`Resuming the sync of ${started.startedAt}, after ${counted(started.pages, "page")}.`);
-      if (options.detach !== true) {
-        const { report, exitCode: code } = await followSync(started.profile, caller, interrupt);
-        output.answer(report, syncText);
-        return code;
-      }
-      output.answer(started, ({ syncId }) => syncId);
-      if (app !== undefined && !(await app.service(inventory).service.isServed(started.profile))) {
-        output.say(
-          "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync",
-        );
-      }
-      return 0;
-    });
+    // Reports wrong credentials now instead of in a worker's log.
+    if (app !== undefined && options.detach !== true) {
+      await app.kernel.account(app.kernel.config.profile).identify?.(interrupt);
+    }
+    if (options.usage === true) return readUsage(caller);
+    const query = { profile, restart: options.restart === true ? "true" : undefined } as const;
+    const started = await client.call(routes.startSync, { query });
+    if (started.pages > 0)
+      output.say(`Resuming the sync of ${started.startedAt}, after ${counted(started.pages, "page")}.`);
+    if (options.detach !== true) {
+      const { report, exitCode: code } = await followSync(started.profile, caller, interrupt);
+      output.answer(report, syncText);
+      return code;
+    }
+    output.answer(started, ({ syncId }) => syncId);
+    if (app !== undefined && !(await app.service(inventory).service.isServed(started.profile))) {
+      output.say(
+        "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync",
+      );
+    }
+    return 0;
   });
 }
 

@@ -3,10 +3,11 @@ import * as routes from "../contract.ts";
 import { type Changed, type FollowUpPlan, changedText } from "../contract.ts";
 import {
   addSeeAlso,
-  type CommonOptions,
+  type Caller,
   type Context,
   confirm,
   isTerminal,
+  withCaller,
   withCommon,
   choiceOption,
   oneOf,
@@ -49,15 +50,11 @@ export function runsCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = withPageOptions(new Command("list").description("List runs, newest first"), 20);
-  return withCommon(
-    command,
-    "simfleet runs list -n 50\nsimfleet runs list -n 1000 --columns runId,submittedBy,counts.failed --sort -counts.failed",
-  ).action(async (options) => {
+  const example =
+    "simfleet runs list -n 50\nsimfleet runs list -n 1000 --columns runId,submittedBy,counts.failed --sort -counts.failed";
+  return withCaller(context, command, example, async ({ client, output }, options) => {
     const { limit, cursor } = options;
-    const page = await context.connect(options, ({ client }) =>
-      client.call(routes.listRuns, { query: { limit, cursor } }),
-    );
-    answerList(context.output(options), page, runList, options);
+    answerList(output, await client.call(routes.listRuns, { query: { limit, cursor } }), runList, options);
   });
 }
 
@@ -66,9 +63,9 @@ function showCommand(context: Context): Command {
     "-w, --watch",
     "follow the run until it ends, as runs watch does",
   );
-  return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action((runId, options) =>
-    show(context, runId, options),
-  ) as unknown as Command;
+  return withCaller(context, command, "simfleet runs show r-20261120-103045-x7k2", (caller, runId, { watch = false }) =>
+    show(context, caller, runId, watch),
+  );
 }
 
 /** A command about one run. */
@@ -78,23 +75,20 @@ function aboutRun(name: string, description: string) {
 
 function watchCommand(context: Context): Command {
   const command = aboutRun("watch", "Follow a run until it ends");
-  return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action((runId, options) =>
-    show(context, runId, { ...options, watch: true }),
-  ) as unknown as Command;
+  return withCaller(context, command, "simfleet runs watch r-20261120-103045-x7k2", (caller, runId) =>
+    show(context, caller, runId, true),
+  );
 }
 
-async function show(context: Context, runId: string, options: CommonOptions & { watch?: true }): Promise<void> {
-  await context.connect(options, async (caller) => {
-    const { client, output } = caller;
-    const { interrupt } = context.io;
-    const { report, exitCode } =
-      options.watch === true
-        ? await follow({ ...caller, runId, interrupt, mode: "watch" })
-        : { report: await client.call(routes.showRun, { params: { runId } }), exitCode: 0 };
-    const reasons = output.isJson ? [] : await topReasons(client, report);
-    output.answer(report, (shown) => runText(shown, reasons));
-    return exitCode;
-  });
+/** @returns the exit code */
+async function show({ io }: Context, caller: Caller, runId: string, isWatching: boolean): Promise<number> {
+  const { client, output } = caller;
+  const { report, exitCode } = isWatching
+    ? await follow({ ...caller, runId, interrupt: io.interrupt, mode: "watch" })
+    : { report: await client.call(routes.showRun, { params: { runId } }), exitCode: 0 };
+  const reasons = output.isJson ? [] : await topReasons(client, report);
+  output.answer(report, (shown) => runText(shown, reasons));
+  return exitCode;
 }
 
 /** Commands that change the state of a run; `next` is the command that can follow. */
@@ -106,11 +100,12 @@ const steps = {
 function stepCommand(context: Context, name: keyof typeof steps): Command {
   const { route, description, next } = steps[name];
   const command = aboutRun(name, description);
-  return withCommon(command, `simfleet runs ${name} r-20261120-103045-x7k2`).action(async (runId, options) => {
-    const report = await context.connect(options, ({ client }) => client.call(route, { params: { runId } }));
+  const example = `simfleet runs ${name} r-20261120-103045-x7k2`;
+  return withCaller(context, command, example, async ({ client, output }, runId) => {
+    const report = await client.call(route, { params: { runId } });
     const hint = next === undefined ? "" : `\n  ${next} with: simfleet runs ${next} ${runId}`;
-    context.output(options).answer(report, (shown) => `${runText(shown)}${hint}`);
-  }) as unknown as Command;
+    output.answer(report, (shown) => `${runText(shown)}${hint}`);
+  });
 }
 
 function cancelCommand(context: Context): Command {
@@ -139,19 +134,18 @@ function deleteCommand(context: Context): Command {
     "-y, --yes",
     "skip the confirmation; required without a terminal",
   );
-  return withCommon(command, "simfleet runs delete r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
-    await context.connect(options, async ({ client, output }) => {
-      const { name, counts } = await client.call(routes.showRun, { params: { runId } });
-      const question = `Delete ${runId} (${name}) and the results of its ${counted(counts.total, "row")}? They cannot be restored.`;
-      if (options.yes !== true && !(await confirm(context.io, question))) {
-        output.say("Nothing was deleted.");
-        context.io.setExitCode(2);
-        return;
-      }
-      await client.call(routes.deleteRun, { params: { runId } });
-      output.answer({ runId, deleted: true }, () => `Deleted ${runId}.`);
-    });
-  }) as unknown as Command;
+  const example = "simfleet runs delete r-20261120-103045-x7k2 --yes";
+  return withCaller(context, command, example, async ({ client, output }, runId, { yes }) => {
+    const { name, counts } = await client.call(routes.showRun, { params: { runId } });
+    const question = `Delete ${runId} (${name}) and the results of its ${counted(counts.total, "row")}? They cannot be restored.`;
+    if (yes !== true && !(await confirm(context.io, question))) {
+      output.say("Nothing was deleted.");
+      context.io.setExitCode(2);
+      return;
+    }
+    await client.call(routes.deleteRun, { params: { runId } });
+    output.answer({ runId, deleted: true }, () => `Deleted ${runId}.`);
+  });
 }
 
 // `simfleet runs resume`: resumes a paused run.
@@ -160,21 +154,19 @@ function resumeCommand(context: Context): Command {
   const command = aboutRun("resume", "Resume a run and follow it until it ends")
     .option("-o, --out <file>", optionTexts.out)
     .option("--detach", "return immediately; needs a running worker");
-  return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {
-    await context.connect(options, async (caller) => {
-      const { client, app, output } = caller;
-      if (options.detach === true) {
-        output.answer(await client.call(routes.resumeRun, { params: { runId } }), (shown) => runText(shown));
-        return 0;
-      }
-      const report = await client.call(routes.showRun, { params: { runId } });
-      const resultsPath = options.out ?? resultsPathOf(report);
-      await assertCanWrite(resultsPath);
-      await app?.kernel.client(report.profile).whoAmI(context.io.interrupt);
-      await client.call(routes.resumeRun, { params: { runId } });
-      return showToEnd({ caller, context, run: report, resultsPath });
-    });
-  }) as unknown as Command;
+  return withCaller(context, command, "simfleet runs resume r-20261120-103045-x7k2", async (caller, runId, options) => {
+    const { client, app, output } = caller;
+    if (options.detach === true) {
+      output.answer(await client.call(routes.resumeRun, { params: { runId } }), (shown) => runText(shown));
+      return 0;
+    }
+    const report = await client.call(routes.showRun, { params: { runId } });
+    const resultsPath = options.out ?? resultsPathOf(report);
+    await assertCanWrite(resultsPath);
+    await app?.kernel.client(report.profile).whoAmI(context.io.interrupt);
+    await client.call(routes.resumeRun, { params: { runId } });
+    return showToEnd({ caller, context, run: report, resultsPath });
+  });
 }
 
 // `simfleet runs retry`: redoes rows of a run, as a new run.
@@ -186,32 +178,31 @@ function retryCommand(context: Context): Command {
       "--reason <text>",
       "only rows with this reason, including rejected rows; copy the reason from runs show, where … matches any text",
     );
-  return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
+  const example = "simfleet runs retry r-20261120-103045-x7k2 --yes";
+  return withCaller(context, command, example, async (caller, ofRunId, options) => {
     const { outcome: outcomes, reason, detach, out } = options;
-    await context.connect(options, async (caller) => {
-      const { client, app, output } = caller;
-      const before = await client.call(routes.showRun, { params: { runId: ofRunId } });
-      if (detach !== true) await assertCanWrite(out ?? resultsPathOf(before));
-      if (detach !== true) await app?.kernel.client(before.profile).whoAmI(context.io.interrupt);
-      const plan = await client.call(routes.planRetry, {
-        params: { runId: ofRunId },
-        query: { outcome: outcomes === undefined ? undefined : [...outcomes], reason },
-      });
-      for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
-      const question = `${changedText(plan)}. Send ${counted(plan.total, "row")} of ${ofRunId} again?`;
-      return startAsked(caller, context, {
-        about: { ...plan, question },
-        options,
-        start: (confirmed) =>
-          client.call(routes.retryRun, {
-            params: { runId: ofRunId },
-            body: { ...(outcomes === undefined ? {} : { outcomes: [...outcomes] }), reason, ...confirmed },
-          }),
-        startedText: ({ runId, counts }) => `Run ${runId} retries ${counted(counts.total, "row")} of ${ofRunId}.`,
-        resultsPathOf,
-      });
+    const { client, app, output } = caller;
+    const before = await client.call(routes.showRun, { params: { runId: ofRunId } });
+    if (detach !== true) await assertCanWrite(out ?? resultsPathOf(before));
+    if (detach !== true) await app?.kernel.client(before.profile).whoAmI(context.io.interrupt);
+    const plan = await client.call(routes.planRetry, {
+      params: { runId: ofRunId },
+      query: { outcome: outcomes === undefined ? undefined : [...outcomes], reason },
     });
-  }) as unknown as Command;
+    for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
+    const question = `${changedText(plan)}. Send ${counted(plan.total, "row")} of ${ofRunId} again?`;
+    return startAsked(caller, context, {
+      about: { ...plan, question },
+      options,
+      start: (confirmed) =>
+        client.call(routes.retryRun, {
+          params: { runId: ofRunId },
+          body: { ...(outcomes === undefined ? {} : { outcomes: [...outcomes] }), reason, ...confirmed },
+        }),
+      startedText: ({ runId, counts }) => `Run ${runId} retries ${counted(counts.total, "row")} of ${ofRunId}.`,
+      resultsPathOf,
+    });
+  });
 }
 
 // `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since.
@@ -221,40 +212,39 @@ function undoCommand(context: Context): Command {
     "undo",
     "Start a new run that restores the previous values; SIMs changed since are left as they are",
   ).option("--no-sync", "use the inventory as it is, without syncing first");
-  return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
+  const example = "simfleet runs undo r-20261120-103045-x7k2 --yes";
+  return withCaller(context, command, example, async (caller, runId, options) => {
     const { io } = context;
-    await context.connect(options, async (caller) => {
-      const { client, app, output } = caller;
-      const before = await client.call(routes.showRun, { params: { runId } });
-      const { profile } = before;
-      if (options.detach !== true) await assertCanWrite(options.out ?? resultsPathOf(before));
-      // Reports that there is nothing to undo before a useless sync.
-      let plan = await client.call(routes.planUndo, { params: { runId } });
-      await app?.kernel.client(profile).whoAmI(io.interrupt);
-      if (options.sync) {
-        // Without a terminal the confirmation may fail: do that before the sync.
-        if (!isTerminal(io) && plan.calls > 0) await confirmation(confirming(plan), options, io);
-        output.say("Syncing first, so that later changes are not overwritten …");
-        const sync = await client.call(startSync, { query: { profile, restart: "true" } });
-        const { followSync } = await import("#jobs/inventory/commands/sims.ts");
-        const synced = await followSync(sync.profile, caller, io.interrupt);
-        if (synced.report.state !== "finished") return synced.exitCode;
-        plan = await client.call(routes.planUndo, { params: { runId } });
-      }
-      // It says why there is nothing to restore.
-      if (plan.calls === 0) await client.call(routes.undoRun, { params: { runId } });
-      for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
-      const { calls, total } = plan;
-      const rows = calls === total ? counted(total, "row") : `${grouped(calls)} of ${counted(total, "row")}`;
-      return startAsked(caller, context, {
-        about: confirming(plan),
-        options,
-        start: (confirmed) => client.call(routes.undoRun, { params: { runId }, body: confirmed }),
-        startedText: (undo) => `Run ${undo.runId} restores ${rows} of ${runId}.`,
-        resultsPathOf,
-      });
+    const { client, app, output } = caller;
+    const before = await client.call(routes.showRun, { params: { runId } });
+    const { profile } = before;
+    if (options.detach !== true) await assertCanWrite(options.out ?? resultsPathOf(before));
+    // Reports that there is nothing to undo before a useless sync.
+    let plan = await client.call(routes.planUndo, { params: { runId } });
+    await app?.kernel.client(profile).whoAmI(io.interrupt);
+    if (options.sync) {
+      // Without a terminal the confirmation may fail: do that before the sync.
+      if (!isTerminal(io) && plan.calls > 0) await confirmation(confirming(plan), options, io);
+      output.say("Syncing first, so that later changes are not overwritten …");
+      const sync = await client.call(startSync, { query: { profile, restart: "true" } });
+      const { followSync } = await import("#jobs/inventory/commands/sims.ts");
+      const synced = await followSync(sync.profile, caller, io.interrupt);
+      if (synced.report.state !== "finished") return synced.exitCode;
+      plan = await client.call(routes.planUndo, { params: { runId } });
+    }
+    // It says why there is nothing to restore.
+    if (plan.calls === 0) await client.call(routes.undoRun, { params: { runId } });
+    for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
+    const { calls, total } = plan;
+    const rows = calls === total ? counted(total, "row") : `${grouped(calls)} of ${counted(total, "row")}`;
+    return startAsked(caller, context, {
+      about: confirming(plan),
+      options,
+      start: (confirmed) => client.call(routes.undoRun, { params: { runId }, body: confirmed }),
+      startedText: (undo) => `Run ${undo.runId} restores ${rows} of ${runId}.`,
+      resultsPathOf,
     });
-  }) as unknown as Command;
+  });
 }
 
 function confirming(plan: FollowUpPlan): Confirming {
@@ -290,28 +280,25 @@ export function resultsCommand(context: Context): Command {
         ["csv", "ndjson"],
       ).default("csv"),
     );
-  return withCommon(command, "simfleet runs results r-20261120-103045-x7k2 --outcome failed --out failed.csv").action(
-    async (runId, options) => {
-      const { outcome: outcomesAsked, out } = options;
-      await context.connect(options, async ({ client, output }) => {
-        const format = options.format === "ndjson" || (output.isJson && out === undefined) ? "ndjson" : "csv";
-        const report = await client.call(routes.showRun, { params: { runId } });
-        const lines = await client.call(routes.downloadResults, {
-          params: { runId },
-          query: { format, outcome: outcomesAsked === undefined ? undefined : [...outcomesAsked] },
-        });
-        if (out !== undefined) {
-          await writeResults(out, lines, "No outcome is lost: choose another path with --out");
-          output.answer({ ...report, results: out }, (shown) => `Results: ${shown.results}`);
-        } else if (output.isJson) {
-          let text = "";
-          for await (const batch of lines) text += batch;
-          const rows = text.split("\n").filter(Boolean);
-          output.answer({ runId, rows: rows.map((row) => JSON.parse(row) as unknown) }, () => "");
-        } else {
-          for await (const batch of lines) await output.stream(batch);
-        }
-      });
-    },
-  ) as unknown as Command;
+  const example = "simfleet runs results r-20261120-103045-x7k2 --outcome failed --out failed.csv";
+  return withCaller(context, command, example, async ({ client, output }, runId, options) => {
+    const { outcome: outcomesAsked, out } = options;
+    const format = options.format === "ndjson" || (output.isJson && out === undefined) ? "ndjson" : "csv";
+    const report = await client.call(routes.showRun, { params: { runId } });
+    const lines = await client.call(routes.downloadResults, {
+      params: { runId },
+      query: { format, outcome: outcomesAsked === undefined ? undefined : [...outcomesAsked] },
+    });
+    if (out !== undefined) {
+      await writeResults(out, lines, "No outcome is lost: choose another path with --out");
+      output.answer({ ...report, results: out }, (shown) => `Results: ${shown.results}`);
+    } else if (output.isJson) {
+      let text = "";
+      for await (const batch of lines) text += batch;
+      const rows = text.split("\n").filter(Boolean);
+      output.answer({ runId, rows: rows.map((row) => JSON.parse(row) as unknown) }, () => "");
+    } else {
+      for await (const batch of lines) await output.stream(batch);
+    }
+  });
 }
