@@ -2,7 +2,7 @@
  * A feature: everything that it adds to simfleet, in one value. It opens itself on the kernel, the command line adds its
  * commands, and the loader reads its section of the configuration. src/features.ts lists all of them.
  */
-import type { Command } from "@commander-js/extra-typings";
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { addEvents } from "#events/event.ts";
 import type { AppFeature, MaybeLater, Needs, Opened, Services } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
@@ -23,7 +23,7 @@ export const commandGroups = {
 export interface FeatureCommand {
   readonly group: keyof typeof commandGroups;
   readonly summary: string;
-  readonly load: (context: Context) => Promise<Command>;
+  readonly load: (context: Context) => Promise<CommandUnknownOpts>;
 }
 
 export interface Feature<Service = unknown> extends AppFeature<Service> {

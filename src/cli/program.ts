@@ -2,7 +2,7 @@
  * Builds the command line from the commands of all features, and is the single place where an error becomes a message
  * and an exit code. It starts no process itself.
  */
-import { Command, CommanderError } from "@commander-js/extra-typings";
+import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { version } from "#core/version.ts";
@@ -115,9 +115,10 @@ export async function buildProgram(deps: Deps, loads: (name: string) => boolean 
   forEachCommand(program, (command) => {
     command.exitOverride().helpOption("-h, --help", "show this help");
     if (command.commands.length > 0) {
-      const help = new Command("help").argument("[command]").description("Show the help of a command");
+      const help = new Command("help").description("Show the help of a command");
+      help.argument("[command]");
       help.helpOption(false).helpGroup(command === program ? commandGroups.start : "Commands:");
-      command.addHelpCommand(help as unknown as Command);
+      command.addHelpCommand(help);
       if (command !== program) command.addHelpText("after", groupExample(command));
     }
     command.configureOutput({
@@ -128,7 +129,7 @@ export async function buildProgram(deps: Deps, loads: (name: string) => boolean 
     });
   });
   program.hook("preAction", (_, command) => {
-    context.command = given(command as unknown as Command, features);
+    context.command = given(command, features);
   });
   return program;
 }
@@ -153,25 +154,25 @@ Exit codes:
 Documentation: docs/index.md in the source code`;
 
 /** The example of a group: those of its first commands. */
-function groupExample({ commands }: Command): string {
+function groupExample({ commands }: CommandUnknownOpts): string {
   const examples = commands.flatMap((sub) => exampleOf(sub) ?? []).slice(0, 3);
   return [`\nExample:`, ...examples.map((line) => `  ${line}`)].join("\n");
 }
 
 /** Rejects a word that is no command also before `--help`, where it would get the help of the word before. */
-function assertKnownWords(program: Command, argv: readonly string[]): void {
+function assertKnownWords(program: CommandUnknownOpts, argv: readonly string[]): void {
   let command = program;
   for (const word of argv) {
     if (word.startsWith("-") || command.commands.length === 0) return;
     if (word === "help") continue;
     const names = command.commands.map((sub) => sub.name());
     const sub = command.commands[names.indexOf(word)];
-    if (sub === undefined) command.error(`unknown command '${word}'.${suggestion(word, names)}`);
-    command = sub as Command;
+    if (sub === undefined) return command.error(`unknown command '${word}'.${suggestion(word, names)}`);
+    command = sub;
   }
 }
 
-function given(command: Command, features: readonly AnyFeature[]): GivenCommand {
+function given(command: CommandUnknownOpts, features: readonly AnyFeature[]): GivenCommand {
   const name = nameOf(command);
   const [word = ""] = name.split(" ", 1);
   // A command of no feature changes nothing that the audit log has, and a worker audits its requests itself.
@@ -190,7 +191,7 @@ function given(command: Command, features: readonly AnyFeature[]): GivenCommand 
 const mayBeEmpty: ReadonlySet<string> = new Set(["config", "profile", "server", "reason", "current"]);
 
 /** An empty text is a mistake of a script, such as a variable that is not set. @throws SimfleetError USAGE */
-function refuseEmptyValues(command: Command): void {
+function refuseEmptyValues(command: CommandUnknownOpts): void {
   const values: Readonly<Record<string, unknown>> = command.opts();
   const isEmpty = (name: string): boolean => !mayBeEmpty.has(name) && [values[name]].flat().includes("");
   const empty = command.options.find((option) => isEmpty(option.attributeName()));
@@ -199,14 +200,14 @@ function refuseEmptyValues(command: Command): void {
 }
 
 /** `runs cancel` */
-export function nameOf(command: Command): string {
+export function nameOf(command: CommandUnknownOpts): string {
   const { parent } = command;
-  return parent === null || parent.parent === null ? command.name() : `${nameOf(parent as Command)} ${command.name()}`;
+  return parent === null || parent.parent === null ? command.name() : `${nameOf(parent)} ${command.name()}`;
 }
 
-function forEachCommand(command: Command, change: (command: Command) => void): void {
+function forEachCommand(command: CommandUnknownOpts, change: (command: CommandUnknownOpts) => void): void {
   change(command);
-  for (const sub of command.commands) forEachCommand(sub as Command, change);
+  for (const sub of command.commands) forEachCommand(sub, change);
 }
 
 /** Reports the error; with --json on stdout as well. */

@@ -3,8 +3,7 @@
  * `completion words` with the line as typed so far, by the name or path that the line starts with. It answers a word per line,
  * with a tab before its description; where there is none, the shell offers files.
  */
-import type { Command as AnyCommand } from "commander";
-import { Command } from "@commander-js/extra-typings";
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { addExample, type Context } from "../context.ts";
 import { fileURLToPath } from "node:url";
 import { readFileOnce } from "#core/files/open-file.ts";
@@ -47,8 +46,8 @@ function scriptOf(shell: string): string {
  */
 export function candidates(program: Command, before: readonly string[], current: string) {
   const command = before.reduce(
-    (at: AnyCommand, word) => at.commands.find((sub) => sub.name() === word) ?? at,
-    program as unknown as AnyCommand,
+    (at: CommandUnknownOpts, word) => at.commands.find((sub) => sub.name() === word) ?? at,
+    program,
   );
   const help = command.createHelp();
   const words = current.startsWith("-")

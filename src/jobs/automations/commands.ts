@@ -46,7 +46,7 @@ function stepCommand(context: Context, [name, route, description]: (typeof steps
   });
 }
 
-function replayCommand(context: Context): Command {
+function replayCommand(context: Context) {
   const command = new Command("replay")
     .description("Process recent events that the automation missed, each once")
     .argument("<automation>", "name of the automation")
@@ -83,7 +83,7 @@ function replayCommand(context: Context): Command {
         );
       });
     },
-  ) as unknown as Command;
+  );
 }
 
 const automationList: List<"automations", AutomationReport> = {

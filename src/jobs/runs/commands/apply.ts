@@ -1,6 +1,6 @@
 /** `simfleet apply FILE`: plans the file, asks, submits the run and shows it until it ends. */
 import { basename, dirname } from "node:path";
-import { type Command, Option } from "@commander-js/extra-typings";
+import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { openTerminal } from "#core/files/open-file.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import { type Changed, type PlanReport, changedText, createPlan, startRun } from "../contract.ts";
@@ -13,7 +13,7 @@ import { resultsPathOf, startAsked } from "./end-of-run.ts";
 import { orderQueryOf, optionTexts, planningCommand } from "./operation-options.ts";
 import { counted, grouped } from "#cli/format.ts";
 
-export function applyCommand(context: Context): Command {
+export function applyCommand(context: Context): CommandUnknownOpts {
   const command = planningCommand(
     "apply",
     "Change SIMs from a file or filter: plan, run, and write a result for every row",
@@ -68,7 +68,7 @@ export function applyCommand(context: Context): Command {
         resultsPathOf: ({ runId }) => pathOf(runId),
       });
     });
-  }) as unknown as Command;
+  });
 }
 
 /** The changes, and the calls that change nothing apart: SIMs that already are as requested. */

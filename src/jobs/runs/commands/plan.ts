@@ -1,7 +1,7 @@
 /** `simfleet plan FILE`: previews a run. */
 import { basename } from "node:path";
 import { addAbortSignal } from "node:stream";
-import type { Command } from "@commander-js/extra-typings";
+import type { Command, CommandUnknownOpts } from "@commander-js/extra-typings";
 import { pipeAt } from "#core/files/open-file.ts";
 import type { RowsRequest } from "#contract/route.ts";
 import { type PlanReport, changedText, createPlan, deletePlan, downloadVerdicts, percent } from "../contract.ts";
@@ -13,7 +13,7 @@ import { grouped, counted, duration } from "#cli/format.ts";
 import { costText } from "./end-of-run.ts";
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 
-export function planCommand(context: Context): Command {
+export function planCommand(context: Context): CommandUnknownOpts {
   const command = planningCommand("plan", "Validate a file or filter and preview the run; makes no API calls")
     .optionsGroup("Options:")
     .option("-o, --out <file>", "write what the run would do with each row (its verdict) to this CSV file")
@@ -45,7 +45,7 @@ export function planCommand(context: Context): Command {
       } else if (wrong > 0) output.say("No row of the file can be sent; apply would reject it.");
       context.io.setExitCode(wrong === 0 ? 0 : wrong === all ? 2 : 1);
     });
-  }) as unknown as Command;
+  });
 }
 
 /** Reads where the rows come from; ends the command unless exactly one of file and filter is given. */

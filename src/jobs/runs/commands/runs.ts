@@ -108,7 +108,7 @@ function stepCommand(context: Context, name: keyof typeof steps): Command {
   });
 }
 
-function cancelCommand(context: Context): Command {
+function cancelCommand(context: Context) {
   const command = aboutRun("cancel", "Cancel a run; rows not yet sent are left unchanged").option(
     "-y, --yes",
     "skip the confirmation",
@@ -124,7 +124,7 @@ function cancelCommand(context: Context): Command {
     }
     const report = await context.connect(options, ({ client }) => client.call(routes.cancelRun, { params: { runId } }));
     output.answer(report, (shown) => runText(shown));
-  }) as unknown as Command;
+  });
 }
 
 // `simfleet runs delete`: removes a run that is over from Redis.
