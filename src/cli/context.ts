@@ -176,6 +176,14 @@ export class Context {
     return answer;
   }
 
+  /** Asks unless `--yes` was given. A no ends the command with exit code 2. @param done as in `Nothing was deleted.` */
+  async isConfirmed(options: CommonOptions & { yes?: true }, question: string, done: string): Promise<boolean> {
+    if (options.yes === true || (await confirm(this.io, question))) return true;
+    this.output(options).say(`Nothing was ${done}.`);
+    this.io.setExitCode(2);
+    return false;
+  }
+
   /** Opens the app, calls `use`, and always closes the app again. */
   async withApp<T>(config: Config, use: (app: App) => Promise<T>): Promise<T> {
     return (await import("./connect.ts")).withApp(this, config, use);
@@ -212,6 +220,11 @@ export function asCount(text: string): number {
     throw new InvalidArgumentError("It must be a whole number of at least 1.");
   }
   return count;
+}
+
+/** The option of commands that ask. */
+export function yesOption() {
+  return new Option("-y, --yes", "skip the confirmation; required without a terminal");
 }
 
 /**

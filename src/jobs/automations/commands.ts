@@ -5,7 +5,7 @@ import { Command } from "@commander-js/extra-typings";
 import { dayMs, systemClock } from "#core/time.ts";
 import type { AutomationReport } from "./contract.ts";
 import type { DecisionReport } from "./service.ts";
-import { type Context, confirm, withCaller, withCommon } from "#cli/context.ts";
+import { type Context, withCaller, withCommon, yesOption } from "#cli/context.ts";
 import { sinceOption } from "#cli/values.ts";
 import { type List, listCommand, listText } from "#cli/list.ts";
 import { withLocalTimes, grouped, counted } from "#cli/format.ts";
@@ -52,7 +52,7 @@ function replayCommand(context: Context) {
     .argument("<automation>", "name of the automation")
     .addOption(sinceOption("how far back, at most 24 hours (the default):"))
     .option("--dry-run", "only print what would be done, event by event")
-    .option("-y, --yes", "skip the confirmation; required without a terminal");
+    .addOption(yesOption());
   return withCommon(command, "simfleet automations replay new-sims-slow --dry-run", "locally").action(
     async (name, options) => {
       const output = context.output(options);
@@ -61,11 +61,7 @@ function replayCommand(context: Context) {
         const sinceMs = Date.parse(since);
         if (options.dryRun !== true) {
           const question = `Process the events since ${withLocalTimes(since)} that ${name} missed?`;
-          if (options.yes !== true && !(await confirm(context.io, question))) {
-            output.say("Nothing was started.");
-            context.io.setExitCode(2);
-            return;
-          }
+          if (!(await context.isConfirmed(options, question, "started"))) return;
           const replayed = await app.service(automations).replay(name, sinceMs);
           const report = await app.service(automations).show(name);
           output.answer({ ...report, replayed: replayed.events }, (shown, terminal) =>

@@ -2,7 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "./contract.ts";
 import type { FreezeReport } from "./contract.ts";
-import { type Context, confirm, withCaller } from "#cli/context.ts";
+import { type Context, withCaller, yesOption } from "#cli/context.ts";
 import { counted } from "#cli/format.ts";
 import { asFuture } from "#cli/values.ts";
 
@@ -17,16 +17,14 @@ function onCommand(context: Context): Command {
   const command = new Command("on")
     .description("Freeze all changes; calls in flight are completed")
     .option("--reason <text>", "reason, shown with the freeze")
-    .option("-y, --yes", "skip the confirmation; required without a terminal")
+    .addOption(yesOption())
     .option("--until <when>", "when the freeze ends: after 2h, or at a date or time", asFuture);
   const example = "simfleet freeze on --reason 'incident 12' --yes";
-  return withCaller(context, command, example, async ({ client, output }, { reason = "", until, yes }) => {
+  return withCaller(context, command, example, async ({ client, output }, options) => {
+    const { reason = "", until } = options;
     const { runs } = await client.call(routes.showFreeze);
     const question = `Freeze all changes of every profile? It pauses ${counted(runs, "run")} in progress.`;
-    if (yes !== true && !(await confirm(context.io, question))) {
-      output.say("Nothing was frozen.");
-      return 2;
-    }
+    if (!(await context.isConfirmed(options, question, "frozen"))) return 2;
     output.answer(await client.call(routes.startFreeze, { body: { reason, until } }), textOf);
     return 0;
   });

@@ -2,7 +2,7 @@
 import { authKeys } from "../feature.ts";
 import { requireOwner } from "../config.ts";
 import type { App } from "#kernel/app.ts";
-import { type Context, confirm, withCaller } from "#cli/context.ts";
+import { type Context, confirm, withCaller, yesOption } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
@@ -53,7 +53,7 @@ function rotateCommand(context: Context): Command {
     .description("Create an AuthKey, deliver it to its sinks, and revoke the old one once it is unused")
     .option("--user <name>", userText)
     .option("--replace <id>", "revoke this AuthKey first, if the user already has two")
-    .option("-y, --yes", "skip the confirmation; required without a terminal")
+    .addOption(yesOption())
     .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
     .option("--detach", "return immediately; needs a running worker");
   return withCaller(context, command, "simfleet authkeys rotate --profile plant --yes", async (caller, flags) => {

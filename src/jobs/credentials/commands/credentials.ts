@@ -1,7 +1,7 @@
 /** `simfleet credentials …`: the account's Credential Sets and their rotation. */
 import * as routes from "../contract.ts";
 import { credentials } from "../feature.ts";
-import { type Caller, type Context, type ProcessIo, confirm, withCaller } from "#cli/context.ts";
+import { type Caller, type Context, type ProcessIo, confirm, withCaller, yesOption } from "#cli/context.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -42,8 +42,6 @@ const setList: List<"credentials", routes.SetReport> = {
 
 // `simfleet credentials create`, `update`, `delete`. A value is never an argument: other users of the machine see those.
 
-const yesText = "skip the confirmation; required without a terminal";
-
 function putCommand(context: Context, how: "create" | "update"): Command {
   const isNew = how === "create";
   const command = new Command(how)
@@ -53,7 +51,7 @@ function putCommand(context: Context, how: "create" | "update"): Command {
     .addOption(new Option("--type <type>", "its type, such as psk").makeOptionMandatory(isNew))
     .option("--field <name>", "field that the value is for (default: the type's only field; a JSON object has all)")
     .option("--description <text>", isNew ? "a note" : "another note")
-    .addOption(new Option("-y, --yes", yesText).hideHelp(isNew));
+    .addOption(yesOption().hideHelp(isNew));
   const example = `simfleet credentials ${how} mqtt --type psk --value-file mqtt.key`;
   return withCaller(context, command, example, async ({ client, profile, output }, credentialsId, options) => {
     const { yes = isNew, valueFile, type, field, description } = options;
@@ -81,7 +79,7 @@ function deleteCommand(context: Context): Command {
   const command = new Command("delete")
     .description("Delete a Credential Set to which no group refers")
     .argument("<id>", "ID of the set")
-    .option("-y, --yes", yesText);
+    .addOption(yesOption());
   const example = "simfleet credentials delete mqtt-old";
   return withCaller(context, command, example, async ({ client, profile, output }, credentialsId, { yes }) => {
     if (yes !== true && !(await confirm(context.io, `Delete the Credential Set ${credentialsId}?`))) return 1;
@@ -119,7 +117,7 @@ function rotateCommand(context: Context): Command {
       "Rotate a secret or resume its rotation; returns when it is done or has to wait for its grace period or a confirmation",
     )
     .argument("<name>", "name of the rotation in the configuration")
-    .option("-y, --yes", yesText)
+    .addOption(yesOption())
     .option("--detach", "return immediately; needs a running worker");
   return withCaller(context, command, "simfleet credentials rotate mqtt-psk", async (caller, name, flags) => {
     const { client, output } = caller;

@@ -6,7 +6,7 @@ import { visibleIn } from "#core/visible-text.ts";
 import { type Changed, type PlanReport, changedText, createPlan, startRun } from "../contract.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
-import { addSeeAlso, type Context, asCount, withCommon } from "#cli/context.ts";
+import { addSeeAlso, type Context, asCount, withCommon, yesOption } from "#cli/context.ts";
 import { addWaveOptions } from "#cli/values.ts";
 import { planText, rowsOf } from "./plan.ts";
 import { resultsPathOf, startAsked } from "./end-of-run.ts";
@@ -19,7 +19,7 @@ export function applyCommand(context: Context): CommandUnknownOpts {
     "Change SIMs from a file or filter: plan, run, and write a result for every row",
   )
     .optionsGroup("Safety:")
-    .option("-y, --yes", optionTexts.yes)
+    .addOption(yesOption())
     .option("--confirm <n>", optionTexts.confirm, asCount)
     .option("--partial", "process the valid rows even if other rows are invalid")
     .option("--skip-unchanged", "skip SIMs that already have the values, however old their record is")

@@ -1,7 +1,7 @@
 /** The options of commands that start a run or plan it. */
 import type { z } from "zod";
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { asCount } from "#cli/context.ts";
+import { asCount, yesOption } from "#cli/context.ts";
 import { whereOption } from "#cli/values.ts";
 import { orderQuery } from "../contract.ts";
 
@@ -9,7 +9,6 @@ import { orderQuery } from "../contract.ts";
 export const optionTexts = {
   confirm: "confirm an irreversible operation with its number of SIMs; --yes is not enough",
   out: "write the results to this file (default: in the current folder, named after the input file)",
-  yes: "skip the confirmation; required without a terminal",
   detach: "submit the run, print its ID and return; needs a running worker",
 } as const;
 
@@ -44,7 +43,7 @@ export function followUpCommand(name: string, description: string) {
   return new Command(name)
     .description(description)
     .argument("<run>", "ID of the finished run")
-    .option("-y, --yes", optionTexts.yes)
+    .addOption(yesOption())
     .option("--confirm <n>", optionTexts.confirm, asCount)
     .option("-o, --out <file>", optionTexts.out)
     .option("--detach", optionTexts.detach);

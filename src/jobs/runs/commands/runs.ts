@@ -5,10 +5,10 @@ import {
   addSeeAlso,
   type Caller,
   type Context,
-  confirm,
   isTerminal,
   withCaller,
   withCommon,
+  yesOption,
   choiceOption,
   oneOf,
 } from "#cli/context.ts";
@@ -114,35 +114,23 @@ function cancelCommand(context: Context) {
     "skip the confirmation",
   );
   return withCommon(command, "simfleet runs cancel r-20261120-103045-x7k2").action(async (runId, options) => {
-    const output = context.output(options);
     // It changes no SIM, so that a script needs no --yes; on a terminal it may be a slip, and cannot be taken back.
-    const isAsked = options.yes !== true && context.io.stdin.isTTY === true;
-    if (isAsked && !(await confirm(context.io, `Cancel ${runId}? It cannot be resumed.`))) {
-      output.say("Nothing was changed.");
-      context.io.setExitCode(2);
-      return;
-    }
+    const isAsked = context.io.stdin.isTTY === true;
+    if (isAsked && !(await context.isConfirmed(options, `Cancel ${runId}? It cannot be resumed.`, "changed"))) return;
     const report = await context.connect(options, ({ client }) => client.call(routes.cancelRun, { params: { runId } }));
-    output.answer(report, (shown) => runText(shown));
+    context.output(options).answer(report, (shown) => runText(shown));
   });
 }
 
 // `simfleet runs delete`: removes a run that is over from Redis.
 
 function deleteCommand(context: Context): Command {
-  const command = aboutRun("delete", "Delete a finished run with its rows and results").option(
-    "-y, --yes",
-    "skip the confirmation; required without a terminal",
-  );
+  const command = aboutRun("delete", "Delete a finished run with its rows and results").addOption(yesOption());
   const example = "simfleet runs delete r-20261120-103045-x7k2 --yes";
-  return withCaller(context, command, example, async ({ client, output }, runId, { yes }) => {
+  return withCaller(context, command, example, async ({ client, output }, runId, options) => {
     const { name, counts } = await client.call(routes.showRun, { params: { runId } });
     const question = `Delete ${runId} (${name}) and the results of its ${counted(counts.total, "row")}? They cannot be restored.`;
-    if (yes !== true && !(await confirm(context.io, question))) {
-      output.say("Nothing was deleted.");
-      context.io.setExitCode(2);
-      return;
-    }
+    if (!(await context.isConfirmed(options, question, "deleted"))) return;
     await client.call(routes.deleteRun, { params: { runId } });
     output.answer({ runId, deleted: true }, () => `Deleted ${runId}.`);
   });
