@@ -2,7 +2,7 @@
 import * as routes from "../contract.ts";
 import { inventory } from "../feature.ts";
 import { type Change, type SimCounts, type SimDocument, type SyncReport, changeTypes, showSync } from "../contract.ts";
-import { type Context, type Caller, withCaller, withCommon, choiceOption } from "#cli/context.ts";
+import { type Context, type Caller, withCaller, choiceOption } from "#cli/context.ts";
 import { sinceOption, assertFilter, whereOption } from "#cli/values.ts";
 import { type List, answerList, cellText, oneDocument, withPageOptions, withListOptions } from "#cli/list.ts";
 import { counted, grouped, duration, nextAttemptText, problemText } from "#cli/format.ts";
@@ -27,18 +27,14 @@ export function simsCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = new Command("list").description("List SIMs, most recently discovered first");
-  return withCommon(
-    withPageOptions(withSelection(command)),
-    "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin --sort -groupId\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json",
-  ).action(async (options) => {
-    const output = context.output(options);
+  const example =
+    "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin --sort -groupId\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json";
+  return withCaller(context, withPageOptions(withSelection(command)), example, async (caller, options) => {
+    const { client, output } = caller;
     const { limit, cursor, columns, sort } = options;
-    assertFilter(options.where);
-    const { page, hint } = await context.connect(options, async (caller) => {
-      const query = { ...selectionOf(options, caller), limit, cursor, sort };
-      const found = await caller.client.call(routes.listSims, { query });
-      return { page: found, hint: found.sims.length === 0 ? await hintForNone(caller, options) : undefined };
-    });
+    const query = { ...selectionOf(options, caller), limit, cursor, sort };
+    const page = await client.call(routes.listSims, { query });
+    const hint = page.sims.length === 0 ? await hintForNone(caller, options) : undefined;
     // The route sorts all SIMs, not only those of the page.
     answerList(output, page, simList(page.sims), { limit, columns });
     if (!page.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
@@ -46,12 +42,16 @@ function listCommand(context: Context): Command {
   });
 }
 
-/** The options that select SIMs. */
+/** The options that select SIMs. A filter that cannot be read is rejected before anything is opened. */
 function withSelection<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
   return command
     .addOption(whereOption("only SIMs that match a filter"))
     .option("--gone", "only SIMs that the platform no longer lists")
-    .addOption(new Option("--all-profiles", "SIMs of all profiles, each with its profile").conflicts("profile"));
+    .addOption(new Option("--all-profiles", "SIMs of all profiles, each with its profile").conflicts("profile"))
+    .hook("preAction", (_, selecting) => {
+      const { where }: SelectionOptions = selecting.opts();
+      assertFilter(where);
+    });
 }
 
 interface SelectionOptions {
@@ -147,19 +147,13 @@ function countCommand(context: Context): Command {
   const command = withSelection(
     new Command("count").description("Count SIMs in total or by the values of a field"),
   ).option("--by <field>", "count for each value of this field, such as speedClass or tags.site");
-  return withCommon(
-    withListOptions(command),
-    "simfleet sims count --where tags.site=berlin\nsimfleet sims count --by speedClass",
-  ).action(async (options) => {
-    const output = context.output(options);
+  const example = "simfleet sims count --where tags.site=berlin\nsimfleet sims count --by speedClass";
+  return withCaller(context, withListOptions(command), example, async (caller, options) => {
+    const { client, output } = caller;
     const { by } = options;
-    assertFilter(options.where);
-    const { counts, hint } = await context.connect(options, async (caller) => {
-      const query = { ...selectionOf(options, caller), by };
-      const found = await caller.client.call(routes.countSimsBy, { query });
-      return { counts: found, hint: found.total === 0 ? await hintForNone(caller, options) : undefined };
-    });
+    const counts = await client.call(routes.countSimsBy, { query: { ...selectionOf(options, caller), by } });
     const { profiles, total } = counts;
+    const hint = total === 0 ? await hintForNone(caller, options) : undefined;
     if (by === undefined && profiles !== undefined)
       answerList(output, { ...counts, profiles }, profileList(total), options);
     else if (by === undefined) output.answer(counts, () => countedText(total));
@@ -213,24 +207,19 @@ function exportCommand(context: Context): Command {
   )
     .option("--columns <names>", "comma-separated CSV columns, such as simId,speedClass,tags.site")
     .option("-o, --out <file>", "write to this file atomically (default: stdout)");
-  return withCommon(
-    command,
-    "simfleet sims export --where tags.site=berlin --columns simId,speedClass --out berlin.csv",
-  ).action(async (options) => {
+  const example = "simfleet sims export --where tags.site=berlin --columns simId,speedClass --out berlin.csv";
+  return withCaller(context, command, example, async (caller, options) => {
+    const { client, output } = caller;
     const { columns, out } = options;
-    assertFilter(options.where);
-    await context.connect(options, async (caller) => {
-      const { output } = caller;
-      const isNdjson = options.format === "ndjson" || (out === undefined && output.isJson);
-      const format = isNdjson ? "ndjson" : "csv";
-      const query = { ...selectionOf(options, caller), columns, format } as const;
-      const lines = await caller.client.call(routes.exportSims, { query });
-      if (out !== undefined) {
-        await writeResults(out, lines, "Choose another path with --out");
-        return output.answer({ file: out, format }, (shown) => `Inventory: ${shown.file}`);
-      }
-      for await (const text of output.isJson ? oneDocument("sims", lines) : lines) await output.stream(text);
-    });
+    const isNdjson = options.format === "ndjson" || (out === undefined && output.isJson);
+    const format = isNdjson ? "ndjson" : "csv";
+    const query = { ...selectionOf(options, caller), columns, format } as const;
+    const lines = await client.call(routes.exportSims, { query });
+    if (out !== undefined) {
+      await writeResults(out, lines, "Choose another path with --out");
+      return output.answer({ file: out, format }, (shown) => `Inventory: ${shown.file}`);
+    }
+    for await (const text of output.isJson ? oneDocument("sims", lines) : lines) await output.stream(text);
   });
 }
 
