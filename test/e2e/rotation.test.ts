@@ -117,6 +117,8 @@ describe.concurrent("rotations", () => {
     const said = [await harness.run(["credentials", "rotate", "mqtt", "--yes", "--json"])];
     expect(said[0]?.code).toBe(0);
     const worker = await harness.worker();
+    const [, http = ""] = await worker.said(/"http":"(http:[^"]+)"/);
+    expect((await fetch(`${http}/healthz`)).status).toBe(200);
     said.push(await harness.run(["credentials", "status"]), await harness.run(["credentials", "list", "--json"]));
     const title = readFileSync(`/proc/${worker.pid}/cmdline`, "latin1");
     worker.kill("SIGTERM");
