@@ -98,9 +98,8 @@ export interface ProfileWork {
 
 export type ProfileJobs = ReturnType<typeof profileJobs>;
 
-/** @param name prefix of the names of the queues */
-export function profileJobs(name: string, deps: QueueDeps) {
-  const jobId = "the-work";
+/** @param name prefix of the names of the queues @param jobId stays the same, so that the jobs of older builds are not doubled */
+export function profileJobs(name: string, jobId: string, deps: QueueDeps) {
   const queues = workQueues<ProfileReference>({ connection: name, nameOf: (profile) => `${name}-${profile}` }, deps);
 
   /**

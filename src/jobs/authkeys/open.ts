@@ -34,7 +34,7 @@ export class AuthKeyService {
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
     this.#rotations = authKeyRotations(kernel);
-    this.#queues = profileJobs("authkeys", kernel);
+    this.#queues = profileJobs("authkeys", "the-authkey", kernel);
     kernel.lifecycle.onStop("AuthKey queues", () => this.#queues.close());
   }
 

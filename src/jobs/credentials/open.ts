@@ -51,7 +51,7 @@ export function openSinks({ clock, config, env, lifecycle, userAgent }: Kernel, 
  * at once if a rotation is due, so that a new rotation does not wait for the grace period of another.
  */
 export function rotationQueues(deps: QueueDeps) {
-  return profileJobs("rotations", deps);
+  return profileJobs("rotations", "the-rotations", deps);
 }
 
 /** A set that a user changes, and the account. */

@@ -13,7 +13,7 @@ export function openInventory(kernel: Kernel) {
   const { feed, lifecycle } = kernel;
   const store = new Inventory(kernel);
   const syncs = new SyncLog(kernel);
-  const queues = profileJobs("syncs", kernel);
+  const queues = profileJobs("syncs", "the-sync", kernel);
   lifecycle.onStop("sync queues", () => queues.close());
   const service = simService({ ...kernel, store, syncs, queues });
 

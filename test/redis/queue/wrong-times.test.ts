@@ -45,7 +45,7 @@ it("a segment that a process with a fast clock has delayed starts soon, and one 
 });
 
 it("work of a profile that a process with a fast clock has delayed starts soon", async () => {
-  const jobs = profileJobs("far", { connect, keys, clock: systemClock, workerRegistry });
+  const jobs = profileJobs("far", "the-work", { connect, keys, clock: systemClock, workerRegistry });
   onTestFinished(() => jobs.close());
   const queue = await jobs.queue("default");
   const { now } = Date;
