@@ -106,7 +106,7 @@ function rulesFor({ state, tries, handedTo }: AuthKeyRotation, fault: unknown): 
   if (state === "begun") return { ...endingRules, CONFIG_INVALID: "give-up", ROTATION_STATE_CONFLICT: "give-up" };
   // A file is written atomically, but a program may have passed the AuthKey on before it failed. An AuthKey that a
   // consumer may have must not be revoked: the rotation then waits for its sink, with both AuthKeys valid.
-  const isUndelivered = handedTo.length === 0 && fault instanceof SinkError && fault.sink.file !== undefined;
+  const isUndelivered = handedTo.length === 0 && fault instanceof SinkError && fault.isOfFile;
   if (isUndelivered) return { ...rules, SINK_FAILED: { ...retryRule, maxTries: fileTries } };
   // The platform can reject a creation because an earlier one, whose response was lost, took the slot: check once more.
   return state === "making-room" || (state === "creating" && tries > 0) ? endingRules : rules;

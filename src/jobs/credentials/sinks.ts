@@ -48,12 +48,13 @@ interface Fault {
 
 export class SinkError extends SimfleetError {
   override readonly name = "SinkError";
-  readonly sink: Sink;
+  readonly isOfFile: boolean;
   readonly isFinal: boolean;
 
   constructor(sink: Sink, { words, isFinal = false, retryAfterMs }: Fault) {
     super("SINK_FAILED", `the sink ${sinkName(sink)} did not accept the new secret: ${words}`, { retryAfterMs });
-    this.sink = sink;
+    // Not the sink: its arguments and address may be confidential.
+    this.isOfFile = sink.file !== undefined;
     this.isFinal = isFinal;
   }
 }
