@@ -115,7 +115,7 @@ describe("an answer of the platform that means that nothing was done", () => {
     expect(platform.auths()).toBe(2);
 
     await using deaf = await startOpenPlatform((_request, response) => answer(response, 401, "{}"));
-    await using refused = await openGateway(deaf.url);
+    await using refused = await openGateway(deaf.url, { maxWaitMs: 60_000 });
     const answered = await call(refused.url, "/v1/files/1");
     expect([answered.status, JSON.parse(answered.text)]).toEqual([
       502,
