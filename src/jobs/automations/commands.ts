@@ -61,14 +61,14 @@ function replayCommand(context: Context) {
         const sinceMs = Date.parse(since);
         if (options.dryRun !== true) {
           const question = `Process the events since ${withLocalTimes(since)} that ${name} missed?`;
-          if (!(await context.isConfirmed(options, question, "started"))) return;
+          if (!(await context.isConfirmed(options, question, "started"))) return 2;
           const replayed = await app.service(automations).replay(name, sinceMs);
           const report = await app.service(automations).show(name);
           output.answer({ ...report, replayed: replayed.events }, (shown, terminal) =>
             listText([shown], automationList, { terminal }),
           );
           output.say(`${grouped(replayed.events)} events were processed.`);
-          return;
+          return 0;
         }
         const decisions: DecisionReport[] = [];
         for await (const one of app.service(automations).dryRun(name, sinceMs)) decisions.push(one);
@@ -77,6 +77,7 @@ function replayCommand(context: Context) {
         output.say(
           `${counted(decisions.length, "matching event")}; it would act on ${grouped(acts)}. Nothing was done.`,
         );
+        return 0;
       });
     },
   );

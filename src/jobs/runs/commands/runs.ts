@@ -130,9 +130,10 @@ function deleteCommand(context: Context): Command {
   return withCaller(context, command, example, async ({ client, output }, runId, options) => {
     const { name, counts } = await client.call(routes.showRun, { params: { runId } });
     const question = `Delete ${runId} (${name}) and the results of its ${counted(counts.total, "row")}? They cannot be restored.`;
-    if (!(await context.isConfirmed(options, question, "deleted"))) return;
+    if (!(await context.isConfirmed(options, question, "deleted"))) return 2;
     await client.call(routes.deleteRun, { params: { runId } });
     output.answer({ runId, deleted: true }, () => `Deleted ${runId}.`);
+    return 0;
   });
 }
 
