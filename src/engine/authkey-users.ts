@@ -38,9 +38,8 @@ export function authKeyUsers({ redis, keys }: { readonly redis: Redis; readonly 
       said.set(`${profile} ${worker}`, { authKeyId, left });
       await left;
       // Only now, so that the process has an entry all the time.
-      await (
-        await before?.left
-      )?.();
+      const leave = await before?.left;
+      await leave?.();
     },
 
     /** The live processes and the AuthKey each uses, sorted by name. */

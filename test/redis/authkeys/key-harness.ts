@@ -59,8 +59,8 @@ export class KeyHarness {
   isSettling = false;
   sinks: readonly Sink[] = [{ file: this.file }];
 
-  constructor(storeDeps: { redis: Redis; keys: Keys; sandbox: Sandbox; who?: Who }) {
-    const { redis, keys, sandbox, who = "root" } = storeDeps;
+  constructor(place: { redis: Redis; keys: Keys; sandbox: Sandbox; who?: Who }) {
+    const { redis, keys, sandbox, who = "root" } = place;
     this.sandbox = sandbox;
     this.who = who;
     sandbox.accounts.reset();

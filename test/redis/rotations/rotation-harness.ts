@@ -206,8 +206,8 @@ export class RotationHarness {
   async begin(context: RotationContext = this.context()): Promise<RotationRecord> {
     const account = context.accountFor(this.profile);
     const record = await context.log.record(this.rotation.name);
-    const storeDeps = { account, record, nowMs: this.clock.wallMs() };
-    return context.log.begin(await planRotation(this.rotation, storeDeps, new AbortController().signal));
+    const present = { account, record, nowMs: this.clock.wallMs() };
+    return context.log.begin(await planRotation(this.rotation, present, new AbortController().signal));
   }
 
   work(context: RotationContext = this.context()): Promise<WorkResult> {

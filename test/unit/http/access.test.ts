@@ -8,7 +8,7 @@ import { Keys } from "#redis/keys.ts";
 
 const nowMs = 1_800_000_000_000;
 const clock = { ...systemClock, wallMs: () => nowMs };
-const storeDeps = (name: string, expiresAtMs?: number): TokenOptions => {
+const tokenOf = (name: string, expiresAtMs?: number): TokenOptions => {
   return { name, role: "viewer", sha256: createHash("sha256").update(`sf_${name}`).digest("hex"), expiresAtMs };
 };
 
@@ -16,7 +16,7 @@ const access = openAccess({
   clock,
   jwt: undefined,
   adminToken: "the-admin",
-  tokens: [storeDeps("ci"), storeDeps("past", nowMs), storeDeps("soon", nowMs + 1)],
+  tokens: [tokenOf("ci"), tokenOf("past", nowMs), tokenOf("soon", nowMs + 1)],
 });
 
 test("a bearer token identifies the owner of its hash until it expires", async () => {
@@ -44,7 +44,7 @@ test.each([
 test("without Redis the tokens of the configuration are known, and no other is taken for an invalid one", async () => {
   const redis = { hget: () => Promise.reject(new Error("down")), hset: () => Promise.reject(new Error("down")) };
   const stored = new Tokens({ redis: redis as never, keys: new Keys(), clock, configured: [] });
-  const known = openAccess({ clock, jwt: undefined, adminToken: "the-admin", tokens: [storeDeps("ci")], stored });
+  const known = openAccess({ clock, jwt: undefined, adminToken: "the-admin", tokens: [tokenOf("ci")], stored });
   expect(await known.principalOf("Bearer the-admin")).toMatchObject({ name: "admin" });
   expect(await known.principalOf("Bearer sf_ci")).toMatchObject({ name: "ci" });
   const other = `Bearer sf_${"x".repeat(43)}`;

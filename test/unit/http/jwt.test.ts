@@ -13,7 +13,7 @@ const publicKeyPem = keys.publicKey.export({ type: "spki", format: "pem" }).toSt
 const nowSeconds = 1_800_000_000;
 const clock = { ...systemClock, wallMs: () => nowSeconds * 1_000 };
 
-const storeDeps: JwtOptions = {
+const options: JwtOptions = {
   issuer: "https://login.example.com/",
   audience: "simfleet",
   keys: { publicKeyPem },
@@ -26,7 +26,7 @@ const storeDeps: JwtOptions = {
 };
 
 const good = {
-  iss: storeDeps.issuer,
+  iss: options.issuer,
   aud: "simfleet",
   sub: "anna",
   nbf: nowSeconds - 60,
@@ -42,7 +42,7 @@ const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).
 
 let reader: ReturnType<typeof jwtReader>;
 beforeAll(() => {
-  reader = jwtReader(storeDeps, clock);
+  reader = jwtReader(options, clock);
 });
 
 test("a valid JWT yields the name of its bearer and the highest role in its claim", async () => {
@@ -115,7 +115,7 @@ test("JWT keys are fetched from the issuer, and authentication fails as overload
   onTestFinished(() => void server.close());
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const remote = jwtReader({ ...storeDeps, keys: { jwksUrl: `http://127.0.0.1:${port}/keys` } }, clock);
+  const remote = jwtReader({ ...options, keys: { jwksUrl: `http://127.0.0.1:${port}/keys` } }, clock);
   const token = await new SignJWT({ ...good }).setProtectedHeader({ alg: "ES256", kid: "1" }).sign(keys.privateKey);
   await expect(remote.principalOf(token)).rejects.toMatchObject({ code: "OVERLOADED" });
   isUp = true;
