@@ -46,7 +46,7 @@ export type Expression =
   | Condition;
 
 export interface Filter {
-  /** The filter in the language; it parses to the same expression. */
+  /** The filter as written; it parses to the same expression. */
   readonly text: string;
   readonly expression: Expression;
 }
@@ -63,16 +63,14 @@ const maxDepth = 20;
  * are joined by `and`.
  * @throws SimfleetError USAGE with the position of the error, and what was expected there
  */
-export function parseFilter(texts: string | readonly string[]): Filter {
-  const all = [texts].flat();
+export function parseFilter(written: string | readonly string[]): Filter {
+  const all = [written].flat();
   const count = { conditions: 0 };
   // Joined texts get parentheses where they have an `or`.
   const depth = all.length > 1 ? 1 : 0;
-  const expression = joined(
-    "and",
-    all.map((text) => new Reader(text, count).whole(depth)),
-  );
-  return { text: textOf(expression), expression };
+  const parts = all.map((text) => new Reader(text, count).whole(depth));
+  const texts = parts.map(({ kind }, i) => (depth > 0 && kind === "or" ? `(${all[i]?.trim()})` : all[i]?.trim()));
+  return { text: texts.join(" and "), expression: joined("and", parts) };
 }
 
 function joined(kind: "and" | "or", parts: readonly Expression[]): Expression {
@@ -196,31 +194,6 @@ export function hintForNoMatch(
   return undefined;
 }
 
-function textOf(one: Expression): string {
-  switch (one.kind) {
-    case "and":
-      return one.parts.map((part) => (part.kind === "or" ? `(${textOf(part)})` : textOf(part))).join(" and ");
-    case "or":
-      return one.parts.map(textOf).join(" or ");
-    case "not":
-      return `not (${textOf(one.part)})`;
-    case "equals":
-      return `${one.field}=${quoted(one.value)}`;
-    case "differs":
-      return `${one.field}!=${quoted(one.value)}`;
-    case "begins":
-      return `${one.field}^=${quoted(one.value)}`;
-    case "in":
-      return `${one.field} in (${one.values.map(quoted).join(", ")})`;
-    case "exists":
-      return `${one.field} exists`;
-    case "absent":
-      return `${one.field} not exists`;
-    case "compares":
-      return `${one.field}${one.operator}${"ageMs" in one.bound ? one.value : quoted(one.value)}`;
-  }
-}
-
 const bareValue = /^[^\s,()="!]+$/;
 
 function quoted(value: string): string {
@@ -338,8 +311,7 @@ class Reader {
       throw this.#fault(`expected a unit of ${kind} (${[...units.keys()].join(", ")})`);
     }
     const scaled = Math.round(Number(amount) * scale);
-    if (ago === undefined) return { value: written, bound: { number: scaled } };
-    return { value: `${amount}${unit} ago`, bound: { ageMs: scaled } };
+    return { value: written, bound: ago === undefined ? { number: scaled } : { ageMs: scaled } };
   }
 
   #values(): string[] {
