@@ -2,6 +2,7 @@
  * The values of an operation's inputs. A value comes as the text of a cell or an option, and is kept as canonical text, so
  * that it can be stored, compared with the inventory and shown; `typedValue` turns it into JSON for a request.
  */
+import { parseTime } from "#core/ago.ts";
 import type { Json } from "./template.ts";
 
 export const inputTypes = ["text", "integer", "boolean", "time", "list"] as const;
@@ -133,16 +134,8 @@ function timeOf(text: string): string | undefined {
   // The platform's own form of a date, which is in UTC (interface, section 8, rule 6).
   const [, year, month, date] = /^(\d{4})(\d\d)(\d\d)$/.exec(text) ?? [];
   if (year !== undefined) return timeOf(`${year}-${month}-${date}T00:00Z`);
-  const day = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.exec(text)?.[1];
-  if (day === undefined || !isDay(day)) return undefined;
-  const atMs = Date.parse(text);
+  const atMs = /T.*(?:Z|[+-]\d\d:\d\d)$/.test(text) ? parseTime(text) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : String(atMs);
-}
-
-/** The parser takes February 31 for March 3. */
-function isDay(day: string): boolean {
-  const atMs = Date.parse(`${day}T00:00:00Z`);
-  return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(day);
 }
 
 /** `a;b` or the JSON of a list of texts, as the inventory shows one. */
