@@ -19,7 +19,7 @@ import type { Output } from "../output.ts";
 import { planText } from "#jobs/runs/commands/plan.ts";
 import { runText } from "#jobs/runs/commands/run-text.ts";
 import { grouped } from "../format.ts";
-import { withLuhnDigit } from "#fleet/sim/sim.ts";
+import { withLuhnDigit } from "#sandbox/sims/sim-records.ts";
 import { csvLine } from "#intake/cell.ts";
 
 /** A quota that makes the run meet several windows and still ends in under a minute. */

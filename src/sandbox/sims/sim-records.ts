@@ -205,7 +205,7 @@ function publicMembers(
   return text;
 }
 
-/** Appends the Luhn digit, faster than `withLuhnDigit` of `fleet/sim`: listing a page computes thousands. */
+/** Appends the Luhn check digit, as an ICCID has it. Listing a page computes thousands. */
 export function withLuhnDigit(digits: string): string {
   let sum = 0;
   for (let i = digits.length - 1, isDoubled = true; i >= 0; i -= 1, isDoubled = !isDoubled) {
