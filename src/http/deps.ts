@@ -8,7 +8,6 @@ import type {
 } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import type { Endpoint } from "#contract/route.ts";
-import type { Idempotency } from "#engine/idempotency.ts";
 import type { Role } from "#fleet/role.ts";
 import type { AuditService } from "#jobs/audit/service.ts";
 import type { Plans } from "#jobs/runs/plan/plans.ts";
@@ -19,14 +18,13 @@ import type { Access, AuthFailures } from "./auth/access.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Principal } from "./auth/principal.ts";
 
-export interface ControlDeps extends Pick<Kernel, "config" | "clock" | "logger" | "profileOf"> {
+export interface ControlDeps extends Pick<Kernel, "config" | "clock" | "logger" | "profileOf" | "redis" | "keys"> {
   readonly endpoints: readonly Endpoint[];
   readonly access: Access;
   readonly version: string;
   readonly streams: EventStreams;
   readonly audit: AuditService;
   readonly schedules: ScheduleService;
-  readonly idempotency: Idempotency;
   /** Where the rows of an upload are drafted. */
   readonly plans: Plans;
   /** Values for the metrics that are read from Redis. */

@@ -11,7 +11,6 @@ import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { ConfigError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
-import { Idempotency } from "#engine/idempotency.ts";
 import { queueDepths } from "#engine/queue/work-queues.ts";
 import { audit } from "#jobs/audit/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
@@ -55,7 +54,6 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
     authFailures,
     audit: app.service(audit),
     schedules: app.service(schedules),
-    idempotency: new Idempotency(kernel),
     plans: app.service(runs).service.plans,
   };
   const server = await startHttp({ health, control, explained: (thrown) => App.explained(thrown) });

@@ -1,6 +1,7 @@
 /** Requests that are sent again with the same Idempotency-Key. */
 import { describe, expect, test, vi } from "vitest";
-import { Idempotency } from "#engine/idempotency.ts";
+import { Redis } from "ioredis";
+import { claimKey } from "#http/idempotency.ts";
 import { openTestRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
@@ -53,15 +54,14 @@ describe("requests with an Idempotency-Key", () => {
 
   test("a request repeated after its process died finds the run that was created", async () => {
     const before = await runIds();
-    const { begin } = Idempotency.prototype;
+    const { set } = Redis.prototype;
     // The process dies between the commit and the response: nothing after it happens.
-    const killed = vi.spyOn(Idempotency.prototype, "begin").mockImplementation(async function (
-      this: Idempotency,
-      request,
+    const killed = vi.spyOn(Redis.prototype, "set").mockImplementation(async function (
+      this: Redis,
+      ...args: unknown[]
     ) {
-      const claim = await begin.call(this, request);
-      if ("status" in claim) return claim;
-      return { ...claim, answer: () => Promise.reject(new Error("killed")), release: () => claim.release() };
+      if (String(args[1]).includes('"answer"')) throw new Error("killed");
+      return Reflect.apply(set, this, args) as Promise<"OK">;
     });
     expect((await start("d", harness.csv(3))).status).toBe(500);
     const [created, ...others] = (await runIds()).filter((runId) => !before.includes(runId));
@@ -95,7 +95,7 @@ describe("requests with an Idempotency-Key", () => {
 });
 
 describe("Idempotency-Keys in Redis", () => {
-  const store = new Idempotency({ redis, keys });
+  const claim = (asked: ReturnType<typeof request>) => claimKey({ redis, keys }, asked);
   let number = 0;
   const request = (): { id: string; fingerprint: string; ref: string } => ({
     id: `k-${++number}`,
@@ -105,33 +105,33 @@ describe("Idempotency-Keys in Redis", () => {
 
   test("an Idempotency-Key is busy in every process while its first request is in progress", async () => {
     const asked = request();
-    expect(await store.begin(asked)).toMatchObject({ ref: "r-1", isResumed: false });
-    await expect(store.begin(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
-    await expect(store.begin({ ...asked, fingerprint: "g" })).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
+    expect(await claim(asked)).toMatchObject({ ref: "r-1", isResumed: false });
+    await expect(claim(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
+    await expect(claim({ ...asked, fingerprint: "g" })).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
   });
 
   test("an Idempotency-Key of a dead process is continued with the first reference, a minute later", async () => {
     const asked = request();
-    await store.begin(asked);
+    await claim(asked);
     const lock = keys.of("idempotency", asked.id, "lock");
     expect(await redis.pttl(lock)).toBeGreaterThan(50_000);
     await redis.del(lock); // as after that minute
-    expect(await store.begin({ ...asked, ref: "r-2" })).toMatchObject({ ref: "r-1", isResumed: true });
-    await expect(store.begin(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
+    expect(await claim({ ...asked, ref: "r-2" })).toMatchObject({ ref: "r-1", isResumed: true });
+    await expect(claim(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
   });
 
   test("an Idempotency-Key is locked for a minute at most after Redis's clock was set back", async () => {
     const asked = request();
-    await store.begin(asked);
+    await claim(asked);
     const lock = keys.of("idempotency", asked.id, "lock");
     await redis.pexpire(lock, 3_600_000);
-    await expect(store.begin(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
+    await expect(claim(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
     expect(await redis.pttl(lock)).toBeLessThanOrEqual(60_000);
   });
 
   test("an Idempotency-Key expires after one day", async () => {
     const asked = request();
-    await store.begin(asked);
+    await claim(asked);
     expect(await redis.ttl(keys.of("idempotency", asked.id))).toBeGreaterThan(86_000);
   });
 });
