@@ -4,7 +4,6 @@
  * page and the second has no effect.
  */
 import type { FastifyHelmetOptions } from "@fastify/helmet";
-import type { FastifyInstance } from "fastify";
 
 const contentSecurityPolicy: Record<string, string[]> = {
   "default-src": ["'none'"],
@@ -25,13 +24,3 @@ export const securityHeaders: FastifyHelmetOptions = {
   referrerPolicy: { policy: "no-referrer" },
   crossOriginResourcePolicy: { policy: "same-origin" },
 };
-
-/** Gives the pages of one part of the server directives of their own, in place of those of the policy for all. */
-export function widenPolicy(part: FastifyInstance, directives: Readonly<Record<string, string[]>>): void {
-  const policy = Object.entries({ ...contentSecurityPolicy, ...directives });
-  const text = policy.map(([name, sources]) => `${name} ${sources.join(" ")}`).join(";");
-  part.addHook("onSend", (_request, reply, payload, done) => {
-    if (String(reply.getHeader("content-type")).startsWith("text/html")) reply.header("content-security-policy", text);
-    done(null, payload);
-  });
-}
