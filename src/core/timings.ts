@@ -18,5 +18,7 @@ export const quotaWait = channel("simfleet:quota-wait");
 export const callTime = channel("simfleet:call-time");
 /** Time that the gateway adds to a call, from reading its body to sending it, including the wait for quota. */
 export const gatewayWait = channel("simfleet:gateway-wait");
-/** A call of the gateway that has ended: an object with the labels of its metric. */
+/** From the start of a request to this worker to the end of its response. */
+export const requestTime = channel("simfleet:request-time");
+/** From the start of a call through the gateway to its end. */
 export const gatewayCall = channel("simfleet:gateway-call");

@@ -21,7 +21,7 @@ import { type Grouping, operationFinder, readTarget } from "./api-groups.ts";
 import { type CallDeps, type CallTimes, makeCall, openConnections, readBody, usualTimes } from "./call.ts";
 import { isCrossSite, pairHeaders } from "./headers.ts";
 import { openPairs, type PairOptions, readAuthRequest } from "./pairs.ts";
-import { gatewayCall } from "#core/timings.ts";
+import { gatewayCall, type Timing } from "#core/timings.ts";
 
 /** Connections of callers that may use the gateway; each has one call in progress at most. */
 const maxCallers = 1_024;
@@ -142,9 +142,10 @@ function answering(deps: GatewayOptions & CallDeps, door: ReturnType<typeof admi
       refuse(thrown, request, response, logger);
     }
     const status = response.headersSent ? response.statusCode : "gone"; // it disconnected before the response
-    gatewayCall.publish({ caller, status: String(status) });
+    const ms = clock.monotonicMs() - beganMs;
+    gatewayCall.publish({ seconds: ms / secondMs, labels: { caller, status: String(status) } } satisfies Timing);
     // The path without the query, which may hold data of customers.
-    const facts = { caller, method, path, status, ms: Math.round(clock.monotonicMs() - beganMs) };
+    const facts = { caller, method, path, status, ms: Math.round(ms) };
     logger.debug(facts, "a call through the gateway ended");
   };
 }

@@ -23,9 +23,9 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<void> 
   const { accounts, lifecycle, limiter } = app.kernel;
   try {
     await accounts.announce(profile);
-    const { Metrics, quotaReadings } = await import("#telemetry/metrics.ts");
-    const metrics = new Metrics();
-    lifecycle.onStop("metrics", metrics.watchTimings());
+    const { openMetrics, quotaReadings } = await import("#telemetry/metrics.ts");
+    const metrics = openMetrics();
+    lifecycle.onStop("metrics", () => metrics.close());
     const url = await openGateway(app, {
       profile,
       metrics: async () => ({

@@ -2,8 +2,9 @@
  * Every metric there is, in one table, and the registry that writes them down for Prometheus. What Redis counts for all
  * workers is read on request; what this process counts is counted as it happens.
  */
+import type { Channel } from "node:diagnostics_channel";
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
-import { callTime, gatewayCall, gatewayWait, queueTime, quotaWait, type Timing } from "#core/timings.ts";
+import { callTime, gatewayCall, gatewayWait, queueTime, quotaWait, requestTime, type Timing } from "#core/timings.ts";
 
 const gauge = (name: string, help: string, ...labels: readonly string[]) => {
   return { kind: "gauge", name, help, labels } as const;
@@ -76,40 +77,41 @@ export const counterCatalogue = {
 /** Durations of this process, as histograms. */
 export const histogramCatalogue = {
   requests: {
+    channel: requestTime,
     name: "simfleet_http_request_seconds",
     labels: ["method", "route", "status"],
     help: "Duration of requests to this worker, by route and status",
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10],
   },
   queueTime: {
+    channel: queueTime,
     name: "simfleet_job_queue_seconds",
     labels: ["queue"],
     help: "Time from adding a job to its first start by this worker, excluding a requested delay",
     buckets: [0.01, 0.1, 1, 10, 60, 600, 3_600, 21_600],
   },
   quotaWait: {
+    channel: quotaWait,
     name: "simfleet_quota_wait_seconds",
     labels: ["quota"],
     help: "Time that calls of this worker wait for quota; for a postponed call, the time until the reset is included",
     buckets: [0.001, 0.01, 0.1, 0.5, 2, 10, 60],
   },
   callTime: {
+    channel: callTime,
     name: "simfleet_call_seconds",
     labels: ["endpoint", "status"],
     help: "Time from sending a call to the platform to the headers of its response, by endpoint and status",
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   },
   gatewayWait: {
+    channel: gatewayWait,
     name: "simfleet_gateway_wait_seconds",
     labels: ["caller"],
     help: "Time that the gateway of this process adds to a call before it is sent, with the wait for quota",
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.1, 0.5, 2, 10, 30],
   },
 } as const;
-
-type HistogramId = keyof typeof histogramCatalogue;
-
-const channels = { queueTime, quotaWait, callTime, gatewayWait };
 
 export type MetricId = keyof typeof metricCatalogue;
 
@@ -122,55 +124,39 @@ export interface Reading {
 /** A tenth of the default, which alone takes a quarter of what an idle worker takes. */
 const eventLoopSampleMs = 100;
 
-export class Metrics {
-  readonly contentType: string;
-  readonly #registry = new Registry();
-  readonly #histograms = new Map<HistogramId, Histogram>();
-  readonly #read = new Map<MetricId, Gauge | Counter>();
-  readonly #gatewayCalls: Counter;
-
-  constructor() {
-    this.contentType = this.#registry.contentType;
-    const registers = [this.#registry];
-    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: eventLoopSampleMs });
-    for (const [id, { kind, name, labels, help }] of Object.entries(metricCatalogue)) {
-      const options = { name, help, labelNames: [...labels], registers };
-      this.#read.set(id as MetricId, kind === "gauge" ? new Gauge(options) : new Counter(options));
-    }
-    const { labels: counted, ...gatewayCalls } = counterCatalogue.gatewayCalls;
-    this.#gatewayCalls = new Counter({ ...gatewayCalls, labelNames: [...counted], registers });
-    for (const [id, { name, help, labels, buckets }] of Object.entries(histogramCatalogue)) {
-      const options = { name, help, labelNames: [...labels], buckets: [...buckets], registers };
-      this.#histograms.set(id as HistogramId, new Histogram(options));
-    }
+/** Opens the metrics of this process, and counts what it measures until `close`. */
+export function openMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopSampleMs });
+  const read = new Map<string, Gauge | Counter>();
+  for (const [id, { kind, labels, ...facts }] of Object.entries(metricCatalogue)) {
+    const options = { ...facts, labelNames: [...labels], registers };
+    read.set(id, kind === "gauge" ? new Gauge(options) : new Counter(options));
   }
-
-  /** Counts what this process measures from now on. @returns what ends it */
-  watchTimings(): () => void {
-    const stops = Object.entries(channels).map(([id, channel]) => {
-      const observe = (timing: unknown): void => {
-        const { labels, seconds } = timing as Timing;
-        this.#histograms.get(id as HistogramId)?.observe(labels, seconds);
-      };
-      channel.subscribe(observe);
-      return () => channel.unsubscribe(observe);
-    });
-    const count = (labels: unknown): void => this.#gatewayCalls.inc(labels as Record<string, string>);
-    gatewayCall.subscribe(count);
-    stops.push(() => gatewayCall.unsubscribe(count));
-    return () => stops.forEach((stop) => stop());
+  const stops: (() => void)[] = [];
+  const watch = (channel: Channel, count: (timing: Timing) => void): void => {
+    const listener = (timing: unknown): void => count(timing as Timing);
+    channel.subscribe(listener);
+    stops.push(() => channel.unsubscribe(listener));
+  };
+  const { labels: counted, name, help } = counterCatalogue.gatewayCalls;
+  const gatewayCalls = new Counter({ name, help, labelNames: [...counted], registers });
+  watch(gatewayCall, ({ labels }) => gatewayCalls.inc(labels));
+  for (const { channel, labels: names, buckets, ...facts } of Object.values(histogramCatalogue)) {
+    const histogram = new Histogram({ ...facts, labelNames: [...names], buckets: [...buckets], registers });
+    watch(channel, ({ labels, seconds }) => histogram.observe(labels, seconds));
   }
-
-  countRequest(labels: { method: string; route: string; status: string }, seconds: number): void {
-    this.#histograms.get("requests")?.observe(labels, seconds);
-  }
-
-  /** All metrics as text, those that are read with these values. */
-  async text(readings: readonly Reading[]): Promise<string> {
-    for (const metric of this.#read.values()) metric.reset();
-    for (const { metric, labels = {}, value } of readings) this.#read.get(metric)?.inc(labels, value);
-    return this.#registry.metrics();
-  }
+  return {
+    contentType: registry.contentType,
+    /** All metrics as text, those that are read with these values. */
+    text(readings: readonly Reading[]): Promise<string> {
+      for (const metric of read.values()) metric.reset();
+      for (const { metric, labels = {}, value } of readings) read.get(metric)?.inc(labels, value);
+      return registry.metrics();
+    },
+    close: (): void => stops.forEach((stop) => stop()),
+  };
 }
 
 const quotaMetrics = ["calls", "throttled", "inFlight", "limit", "left"] as const satisfies readonly MetricId[];

@@ -6,7 +6,8 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
 import { keepAnswers } from "#core/kept.ts";
 import { secondMs } from "#core/time.ts";
-import { type Reading, Metrics } from "#telemetry/metrics.ts";
+import { requestTime, type Timing } from "#core/timings.ts";
+import { type Reading, openMetrics } from "#telemetry/metrics.ts";
 import type { ControlDeps } from "../deps.ts";
 import { type OpenSpan, tracing } from "#core/traced.ts";
 
@@ -49,17 +50,16 @@ export function addHealth(
 const minKeptMs = 2 * secondMs;
 
 export function addMetrics(server: FastifyInstance, deps: ControlDeps): void {
-  const metrics = new Metrics();
-  const stopWatching = metrics.watchTimings();
+  const metrics = openMetrics();
   server.addHook("onClose", (_server, done) => {
-    stopWatching();
+    metrics.close();
     done();
   });
   const kept = keepAnswers<Reading[]>(deps.clock, minKeptMs);
   server.addHook("onResponse", (request, reply, done) => {
     const route = request.routeOptions.url ?? "none";
     const labels = { method: request.method, route, status: String(reply.statusCode) };
-    metrics.countRequest(labels, reply.elapsedTime / secondMs);
+    requestTime.publish({ seconds: reply.elapsedTime / secondMs, labels } satisfies Timing);
     done();
   });
   const role = deps.config.http.metrics === "open" ? "open" : "viewer";
