@@ -1,5 +1,5 @@
 /**
- * The configuration as the rest of simfleet uses it: validated, in milliseconds, frozen, with secrets that do not print
+ * The configuration as the rest of simfleet uses it: validated, in milliseconds, with secrets that do not print
  * themselves. Settings that only some commands need are undefined if absent; these commands require them with the functions
  * below.
  */

@@ -16,7 +16,7 @@ import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { isSpeedClass } from "#fleet/sim/sim.ts";
 import { faultsOf } from "./report.ts";
 import { suggestion } from "#core/suggest.ts";
-import { groupForm, groupWords, simOperations, simOperationsOf } from "./sim-operations.ts";
+import { groupForm, groupWords, simOperations } from "./sim-operations.ts";
 import { brand, expectedOf, isDeploymentFile, webAddress as address } from "./value-types.ts";
 import { isTree, readYaml, type Tree } from "./file/yaml-file.ts";
 
@@ -124,7 +124,7 @@ export const deploymentSchema = z.strictObject({
       pathGroup,
     )
     .default({}),
-  simOperations: simOperations.default({}),
+  simOperations: simOperations.prefault({}),
   /** Where exported files may be downloaded from: hosts, each with what is below it. */
   downloads: z
     .strictObject({
@@ -153,8 +153,7 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]) {
     : faultsOf(read.error, { schema: deploymentSchema, noun: "key" })) {
     problems.push({ where: where === "" ? file : `${file}: ${where}`, message });
   }
-  const { extends: _, auth, records, simOperations: ofSims, ...rest } = read.data ?? deploymentSchema.parse({});
-  const ownOfSims = isTree(own["simOperations"]) ? Object.keys(own["simOperations"]) : [];
+  const { extends: _, auth, records, ...rest } = read.data ?? deploymentSchema.parse({});
   return {
     ...rest,
     /** `svc`, `soracom`, or the path of the file. */
@@ -163,7 +162,6 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]) {
     ttlField: auth.ttlField,
     /** Where a SIM's IMSI and subscription lie in its record. */
     recordPaths: records,
-    simOperations: simOperationsOf(ofSims, { own: ownOfSims, at: `${file}: simOperations`, problems }),
   };
 }
 

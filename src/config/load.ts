@@ -77,7 +77,7 @@ export function loadConfig({ file: given, env = process.env, features = [], isFo
     ) as Readonly<Record<string, ReadonlyMap<string, unknown>>>,
   };
   if (report.problems.length > 0) throw report.error();
-  return frozen(config);
+  return config;
 }
 
 export interface ConfigSource {
@@ -248,12 +248,6 @@ export function homeOfUser(): string {
   } catch {
     return "";
   }
-}
-
-function frozen<T>(value: T): T {
-  if (typeof value !== "object" || value === null || value instanceof Secret) return value;
-  for (const inner of Object.values(value)) frozen(inner);
-  return Object.freeze(value);
 }
 
 /**

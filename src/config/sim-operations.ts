@@ -3,7 +3,6 @@
  * at the start and not with the first row.
  */
 import { z } from "zod";
-import type { Problem } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { orFault } from "./report.ts";
@@ -102,32 +101,18 @@ const simOperation = z
     return { ...rest, inputs, keyColumn: inPath.has("imsi") ? ("imsi" as const) : ("simId" as const) };
   });
 
-export const simOperations = z.record(operationName, simOperation);
-
-/**
- * The operations of a deployment with the built-in one.
- * @param own names of those in its own file, which are checked
- * @param problems takes every fault, with its path below `at`
- */
-export function simOperationsOf(
-  written: z.output<typeof simOperations>,
-  { own, at, problems }: { own: readonly string[]; at: string; problems: Problem[] },
-): SimOperations {
+/** The operations of a deployment by name, the built-in one among them. */
+export const simOperations = z.record(operationName, simOperation).transform((written, context): SimOperations => {
   const described = Object.entries(written).map(([name, rest]): SimOperation => ({ name, ...rest }));
   const operations = new Map([setSpeedClass, ...described].map((operation) => [operation.name, operation]));
-  for (const name of own) {
-    if (name === setSpeedClass.name) {
-      problems.push({ where: `${at}.${name}`, message: "is built in and cannot be described." });
-      continue;
-    }
-    const operation = operations.get(name);
-    if (operation === undefined) continue;
-    for (const [key, message] of faultsOf(operation, operations)) {
-      problems.push({ where: `${at}.${name}.${key}`, message });
-    }
+  const fault = (path: string[], message: string): void => context.addIssue({ code: "custom", path, message });
+  for (const operation of described) {
+    const { name } = operation;
+    if (name === setSpeedClass.name) fault([name], "is built in and cannot be described.");
+    for (const [key, message] of faultsOf(operation, operations)) fault([name, key], message);
   }
   return operations;
-}
+});
 
 type Fault = readonly [key: string, message: string];
 
