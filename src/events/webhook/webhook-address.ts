@@ -10,50 +10,53 @@ import { isLoopback } from "#core/loopback.ts";
 /** `public`: the internet, and this machine if the URL names it explicitly. `anywhere`: private networks as well. */
 export type Reach = "public" | "anywhere";
 
-/** IPv4 networks that are not public, with their purpose (registries of IANA, RFC 6890). */
-const closed: readonly (readonly [network: string, bits: number, what: string])[] = [
-  ["0.0.0.0", 8, "of no network"],
-  ["10.0.0.0", 8, "private"],
-  ["100.64.0.0", 10, "shared by a carrier's customers"],
-  ["127.0.0.0", 8, "this machine"],
-  ["168.63.129.16", 32, "a cloud's metadata service"],
-  ["169.254.0.0", 16, "link-local, where metadata services are"],
-  ["172.16.0.0", 12, "private"],
-  ["192.0.0.0", 24, "reserved"],
-  ["192.0.2.0", 24, "for documentation"],
-  ["192.88.99.0", 24, "reserved"],
-  ["192.168.0.0", 16, "private"],
-  ["198.18.0.0", 15, "for measurements"],
-  ["198.51.100.0", 24, "for documentation"],
-  ["203.0.113.0", 24, "for documentation"],
-  ["224.0.0.0", 4, "multicast"],
-  ["240.0.0.0", 4, "reserved"],
-];
+/** Networks that are not public, each with its purpose (registries of IANA, RFC 6890). */
+const closed: Readonly<Record<string, string>> = {
+  "0.0.0.0/8": "of no network",
+  "10.0.0.0/8": "private",
+  "100.64.0.0/10": "shared by a carrier's customers",
+  "127.0.0.0/8": "this machine",
+  "168.63.129.16/32": "a cloud's metadata service",
+  "169.254.0.0/16": "link-local, where metadata services are",
+  "172.16.0.0/12": "private",
+  "192.0.0.0/24": "reserved",
+  "192.0.2.0/24": "for documentation",
+  "192.88.99.0/24": "reserved",
+  "192.168.0.0/16": "private",
+  "198.18.0.0/15": "for measurements",
+  "198.51.100.0/24": "for documentation",
+  "203.0.113.0/24": "for documentation",
+  "224.0.0.0/4": "multicast",
+  "240.0.0.0/4": "reserved",
+  "::1/128": "this machine",
+  // All outside of 2000::/3: mapped, translated, unique-local and other ranges; and networks in it that embed an IPv4 address.
+  ...Object.fromEntries(
+    ["::/3", "4000::/2", "8000::/1", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map((network) => [
+      network,
+      "private, or leads to another address",
+    ]),
+  ),
+};
 
-/** The only IPv6 range assigned to public networks; mapped, translated, unique-local and other ranges are outside of it … */
-const globalUnicast = blockListOf([["2000::", 3]]);
-/** … except for networks that embed an IPv4 address, or are not networks at all. */
-const closedUnicast = blockListOf([
-  ["2001::", 23],
-  ["2001:db8::", 32],
-  ["2002::", 16],
-  ["3fff::", 20],
-]);
-
-const closedLists = closed.map(([network, bits, what]) => {
+const closedLists = Object.entries(closed).map(([network, what]) => {
+  const [address = "", bits] = network.split("/");
+  const family = familyOf(address);
   const list = new BlockList();
-  list.addSubnet(network, bits, "ipv4");
-  return { list, what };
+  list.addSubnet(address, Number(bits), family);
+  return { list, family, what };
 });
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 4 ? "ipv4" : "ipv6";
+}
 
 /** Why an address is not public; undefined if it is. */
 function closedAs(written: string): string | undefined {
   const [address = ""] = written.split("%", 1); // without the zone of a link-local address
   if (isIP(address) === 0) return "no address";
-  if (isIP(address) === 4) return closedLists.find(({ list }) => list.check(address, "ipv4"))?.what;
-  if (isLoopback(address)) return "this machine";
-  const isOpen = globalUnicast.check(address, "ipv6") && !closedUnicast.check(address, "ipv6");
-  return isOpen ? undefined : "private, or leads to another address";
+  const family = familyOf(address);
+  // An IPv4 address would match a network of IPv6 as a mapped one.
+  return closedLists.find((one) => one.family === family && one.list.check(address, family))?.what;
 }
 
 /**
@@ -95,10 +98,4 @@ export function guardedLookup(reach: Reach, resolve: LookupFunction = systemLook
       return callback(null, first.address, first.family);
     });
   };
-}
-
-function blockListOf(networks: readonly (readonly [network: string, bits: number])[]): BlockList {
-  const list = new BlockList();
-  for (const [network, bits] of networks) list.addSubnet(network, bits, "ipv6");
-  return list;
 }

@@ -6,7 +6,6 @@
 import type { LookupFunction } from "node:net";
 import { promisify } from "node:util";
 import type { buildConnector, Dispatcher } from "undici";
-import { isLoopback } from "#core/loopback.ts";
 import { openDispatcher, type OutgoingProxy, proxyFault } from "#core/proxy.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Clock, secondMs } from "#core/time.ts";
@@ -72,13 +71,10 @@ export function webhookSender({
     return agent;
   };
 
-  /**
-   * Sends a message once.
-   * @throws RangeError if the address or a secret must not be used
-   */
+  /** Sends a message once. @throws RangeError if a secret must not be used */
   const send = async (message: WebhookMessage): Promise<Delivery> => {
     const { id, secrets, contentType = "application/json", reach = "public", deadlineMs = usualDeadlineMs } = message;
-    const url = addressOf(message.url);
+    const url = new URL(message.url);
     const timestampSeconds = Math.floor(clock.wallMs() / secondMs);
     const headers = {
       "content-type": contentType,
@@ -153,16 +149,6 @@ export async function assertReach(hostname: string, reach: Reach, resolve: Looku
   await promisify(guardedLookup(reach, resolve))(hostname, { all: true }).catch((thrown: unknown) => {
     if (thrown instanceof AddressRefused) throw thrown;
   });
-}
-
-/** @throws RangeError unless the address is https, or http to this machine, without a user name */
-function addressOf(written: string): URL {
-  const url = URL.parse(written);
-  const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
-  if (url === null || !isAllowed || url.username !== "" || url.password !== "") {
-    throw new RangeError("a webhook address must be https (or http on this machine) and have no user name");
-  }
-  return url;
 }
 
 function deliveryOf(status: number, askedMs: number | undefined): Delivery {
