@@ -12,8 +12,8 @@ import { authOperation } from "#api/operations/auth.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { inTime, secondMs } from "#core/time.ts";
 import { version } from "#core/version.ts";
-import { AuthFailures, hostCheck, openAccess } from "#http/auth/access.ts";
-import { ConnectionLimits, connectionCheckMs, headersMs } from "#http/connection-limits.ts";
+import { hostCheck, openAccess, openAuthFailures } from "#http/auth/access.ts";
+import { type ConnectionLimits, connectionLimits, connectionCheckMs, headersMs } from "#http/connection-limits.ts";
 import { problemOf, retryAfterSeconds } from "#http/problem.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
 import type { Logger } from "#telemetry/logger.ts";
@@ -55,7 +55,7 @@ export async function startGateway(options: GatewayOptions) {
   const { host, port, clock, logger } = options;
   const closing = new AbortController();
   const connections = openConnections(options.proxy);
-  const limits = new ConnectionLimits({ clock, maxKnown: maxCallers });
+  const limits = connectionLimits({ clock, maxKnown: maxCallers });
   // Bodies have limits of their own, since large ones take long.
   const times = { headersTimeout: headersMs, connectionsCheckingInterval: connectionCheckMs, requestTimeout: 0 };
   const server = createServer({ maxHeaderSize: maxHeaderBytes, ...times });
@@ -155,7 +155,7 @@ function admission(options: GatewayOptions, limits: ConnectionLimits, port: () =
   const { host, token, brand, clock, authFailuresPerMinute } = options;
   const isOurHost = hostCheck({ host, port, hosts: [] });
   const access = openAccess({ tokens: [], adminToken: token?.reveal(), jwt: undefined, clock });
-  const failures = new AuthFailures({ clock, maxPerMinute: authFailuresPerMinute });
+  const failures = openAuthFailures({ clock, maxPerMinute: authFailuresPerMinute });
   const pairs = openPairs(options);
   return {
     pairs,

@@ -5,10 +5,10 @@
  * change is rejected. Rejections of unknown callers are limited per minute, so that they cannot fill the log.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
-import { messageOf, SimfleetError } from "#core/errors.ts";
-import { type Clock, minuteMs } from "#core/time.ts";
+import { messageOf } from "#core/errors.ts";
 import type { AuditIntent } from "#jobs/audit/service.ts";
 import type { ControlDeps } from "./deps.ts";
+import { countPerMinute } from "./auth/access.ts";
 import { actorOf } from "./auth/principal.ts";
 
 const idForm = /^[\w-]{1,64}$/;
@@ -17,10 +17,10 @@ const maxUnknown = 60;
 
 /** Must be called before the routes are registered, since it adds to their hooks. */
 export function addAudit(server: FastifyInstance, { audit, clock, logger }: ControlDeps): void {
-  const mayNoteUnknown = limitUnknown(clock);
+  const countUnknown = countPerMinute(clock);
   server.decorateRequest("audit", undefined);
   const begin = async (request: FastifyRequest): Promise<void> => {
-    if (!isReading(request)) request.audit = { id: await begun(audit, request) };
+    if (!isReading(request)) request.audit = { id: await audit.begin(intentOf(request)) };
   };
   server.addHook("onRoute", (route) => {
     // The last one before the handler: the route's own may say who calls.
@@ -38,7 +38,7 @@ export function addAudit(server: FastifyInstance, { audit, clock, logger }: Cont
       });
     }
     // Without an entry, the request was rejected before its handler: by the guard, a limit or a schema.
-    if (request.principal === undefined && !mayNoteUnknown()) return undefined;
+    if (request.principal === undefined && countUnknown("").count > maxUnknown) return undefined;
     audit.note(intentOf(request), { status }).catch((thrown: unknown) => {
       logger.error({ requestId: request.id }, `a refusal could not be written down: ${messageOf(thrown)}`);
     });
@@ -53,20 +53,6 @@ function isAudited({ config, url }: Pick<RouteOptions, "config" | "url">): boole
 
 function isReading({ method }: FastifyRequest): boolean {
   return method === "GET" || method === "HEAD";
-}
-
-/** @throws SimfleetError AUDIT_UNAVAILABLE */
-async function begun(audit: ControlDeps["audit"], request: FastifyRequest): Promise<string> {
-  try {
-    return await audit.begin(intentOf(request));
-  } catch (thrown) {
-    if (thrown instanceof SimfleetError) throw thrown;
-    throw new SimfleetError(
-      "AUDIT_UNAVAILABLE",
-      `The audit entry could not be written, so nothing was changed: ${messageOf(thrown)}`,
-      { cause: thrown },
-    );
-  }
 }
 
 function intentOf({
@@ -98,15 +84,4 @@ function intentOf({
 function madeBy(reply: FastifyReply): string | undefined {
   const made = reply.getHeader("location");
   return typeof made === "string" ? made.slice(made.lastIndexOf("/") + 1) : undefined;
-}
-
-/** @returns whether one more rejection of an unknown caller may be recorded in this minute */
-function limitUnknown(clock: Clock): () => boolean {
-  let [minute, noted] = [0, 0];
-  return () => {
-    const now = Math.floor(clock.monotonicMs() / minuteMs);
-    if (now !== minute) [minute, noted] = [now, 0];
-    noted += 1;
-    return noted <= maxUnknown;
-  };
 }

@@ -23,59 +23,50 @@ const lingerMs = 2 * secondMs;
 
 const overInTime = (): void => undefined;
 
-export class ConnectionLimits {
-  readonly #clock: Clock;
-  readonly #maxKnown: number;
-  readonly #unknown = new Set<Socket>();
-  readonly #known = new Set<Socket>();
+export type ConnectionLimits = ReturnType<typeof connectionLimits>;
 
-  /** @param options `maxKnown`: connections of known clients at once */
-  constructor({ clock, maxKnown }: { clock: Clock; maxKnown: number }) {
-    this.#clock = clock;
-    this.#maxKnown = maxKnown;
-  }
-
-  watch(server: Server): void {
-    server.on("connection", (socket: Socket) => {
-      this.#unknown.add(socket);
-      socket.once("close", () => this.#forget(socket));
-      const [oldest] = this.#unknown;
-      if (oldest === undefined || this.#unknown.size <= maxUnknown) return;
-      this.#unknown.delete(oldest); // it says only later that it is closed
-      oldest.destroy();
-    });
-  }
-
-  /** Marks a client as known. @throws SimfleetError OVERLOADED if there are too many; its connection is to be closed */
-  markKnown(socket: Socket): void {
-    if (!this.#unknown.has(socket)) return;
-    if (this.#known.size >= this.#maxKnown) {
-      throw new SimfleetError("OVERLOADED", `There are ${this.#maxKnown} connections already: try again later`);
-    }
-    this.#unknown.delete(socket);
-    this.#known.add(socket);
-  }
-
-  #forget(socket: Socket): void {
-    this.#unknown.delete(socket);
-    this.#known.delete(socket);
-  }
-
-  /** Must be called before the guard is added, so that requests rejected by the guard are limited as well. */
-  boundBodies(server: FastifyInstance): void {
-    server.addHook("onRequest", (request, reply, done) => {
-      const { raw } = request;
-      const ended = new AbortController();
-      raw.once("close", () => ended.abort());
-      const cutOffAfter = async (ms: number, isMeant: () => boolean): Promise<void> => {
-        await this.#clock.sleep(ms, ended.signal);
-        if (!raw.complete && isMeant()) raw.socket.destroy();
-      };
-      cutOffAfter(unknownBodyMs, () => this.#unknown.has(raw.socket)).catch(overInTime);
-      reply.raw.once("finish", () => {
-        if (!raw.complete) cutOffAfter(lingerMs, () => true).catch(overInTime);
+/** @param options `maxKnown`: connections of known clients at once */
+export function connectionLimits({ clock, maxKnown }: { clock: Clock; maxKnown: number }) {
+  const unknown = new Set<Socket>();
+  const known = new Set<Socket>();
+  return {
+    watch(server: Server): void {
+      server.on("connection", (socket: Socket) => {
+        unknown.add(socket);
+        socket.once("close", () => unknown.delete(socket) || known.delete(socket));
+        const [oldest] = unknown;
+        if (oldest === undefined || unknown.size <= maxUnknown) return;
+        unknown.delete(oldest); // it says only later that it is closed
+        oldest.destroy();
       });
-      done();
-    });
-  }
+    },
+
+    /** Marks a client as known. @throws SimfleetError OVERLOADED if there are too many; its connection is to be closed */
+    markKnown(socket: Socket): void {
+      if (!unknown.has(socket)) return;
+      if (known.size >= maxKnown) {
+        throw new SimfleetError("OVERLOADED", `There are ${maxKnown} connections already: try again later`);
+      }
+      unknown.delete(socket);
+      known.add(socket);
+    },
+
+    /** Must be called before the guard is added, so that requests rejected by the guard are limited as well. */
+    boundBodies(server: FastifyInstance): void {
+      server.addHook("onRequest", (request, reply, done) => {
+        const { raw } = request;
+        const ended = new AbortController();
+        raw.once("close", () => ended.abort());
+        const cutOffAfter = async (ms: number, isMeant: () => boolean): Promise<void> => {
+          await clock.sleep(ms, ended.signal);
+          if (!raw.complete && isMeant()) raw.socket.destroy();
+        };
+        cutOffAfter(unknownBodyMs, () => unknown.has(raw.socket)).catch(overInTime);
+        reply.raw.once("finish", () => {
+          if (!raw.complete) cutOffAfter(lingerMs, () => true).catch(overInTime);
+        });
+        done();
+      });
+    },
+  };
 }

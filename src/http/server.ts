@@ -7,7 +7,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { randomUUID } from "node:crypto";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { addAudit } from "./audit.ts";
-import { ConnectionLimits, connectionCheckMs, headersMs } from "./connection-limits.ts";
+import { connectionLimits, connectionCheckMs, headersMs } from "./connection-limits.ts";
 import { controlApi } from "./control-api.ts";
 import { addGuard, hostCheck } from "./auth/access.ts";
 import { type Health, addHealth, addMetrics, addTracing } from "./monitoring/health.ts";
@@ -84,7 +84,7 @@ async function buildServer({ health, control, explained }: HttpOptions): Promise
     genReqId: () => randomUUID(),
     exposeHeadRoutes: false,
   });
-  const limits = new ConnectionLimits({ clock, maxKnown });
+  const limits = connectionLimits({ clock, maxKnown });
   limits.watch(server.server);
   limits.boundBodies(server);
   const isOurHost = hostCheck({ host, port: () => portOf(server) ?? 0, hosts });

@@ -18,7 +18,7 @@ import { schedules } from "#jobs/schedules/feature.ts";
 import { tokens } from "#jobs/tokens/feature.ts";
 import type { Tokens } from "#jobs/tokens/tokens.ts";
 import { createFile } from "#core/files/write-file.ts";
-import { type Access, AuthFailures, openAccess } from "#http/auth/access.ts";
+import { type Access, openAccess, openAuthFailures } from "#http/auth/access.ts";
 import { type EventStreams, eventStreams } from "#http/event-streams.ts";
 import type { Health } from "#http/monitoring/health.ts";
 import { jwtReader } from "#http/auth/jwt.ts";
@@ -42,7 +42,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
   const clock = systemClock;
   const access = await accessTo(config, logger, app.service(tokens));
   const streams = eventStreams({ tail, clock, logger, access });
-  const authFailures = new AuthFailures({ clock, maxPerMinute: config.http.authFailuresPerMinute });
+  const authFailures = openAuthFailures({ clock, maxPerMinute: config.http.authFailuresPerMinute });
   const endpoints = await app.routes({ process: "worker" });
   const control = {
     ...kernel,

@@ -169,48 +169,42 @@ export function hostCheck(listening: {
 /** Addresses counted separately per minute; all others share one counter. */
 const maxAddresses = 10_000;
 
-export class AuthFailures {
-  readonly #clock: Clock;
-  readonly #maxPerMinute: number;
-  readonly #counts = new Map<string, number>();
-  #minute = 0;
+/** @returns counts an occurrence of a key in the present minute */
+export function countPerMinute(clock: Clock) {
+  const counts = new Map<string, number>();
+  let minute = 0;
+  return (wanted: string) => {
+    const nowMs = clock.monotonicMs();
+    const now = Math.floor(nowMs / minuteMs);
+    if (now !== minute) counts.clear();
+    minute = now;
+    const key = counts.has(wanted) || counts.size < maxAddresses ? wanted : "others";
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    return { count, leftMs: (minute + 1) * minuteMs - nowMs };
+  };
+}
 
-  constructor(options: { clock: Clock; maxPerMinute: number }) {
-    this.#clock = options.clock;
-    this.#maxPerMinute = options.maxPerMinute;
-  }
+export type AuthFailures = ReturnType<typeof openAuthFailures>;
 
-  /**
-   * Counts a rejected request that carries a credential; one without is not a guess.
-   * @param thrown what the check of the credential threw
-   * @returns the error for the caller: the one thrown, or TOO_MANY_REQUESTS
-   */
-  refusal(thrown: unknown, { ip, authorization }: { ip: string; authorization: string | undefined }): unknown {
-    const isGuess = thrown instanceof SimfleetError && thrown.code === "UNAUTHENTICATED" && authorization !== undefined;
-    return isGuess ? this.count(ip, thrown) : thrown;
-  }
-
-  /**
-   * Counts a failure.
-   * @param refusal the error for the caller while the limit is not reached
-   * @returns the rejection, or TOO_MANY_REQUESTS
-   */
-  count(ip: string, refusal: SimfleetError): SimfleetError {
-    const nowMs = this.#clock.monotonicMs();
-    const minute = Math.floor(nowMs / minuteMs);
-    if (minute !== this.#minute) this.#counts.clear();
-    this.#minute = minute;
-    const wanted = networkOf(ip);
-    const key = this.#counts.has(wanted) || this.#counts.size < maxAddresses ? wanted : "others";
-    const failures = (this.#counts.get(key) ?? 0) + 1;
-    this.#counts.set(key, failures);
-    if (failures <= this.#maxPerMinute) return refusal;
-    return new SimfleetError(
-      "TOO_MANY_REQUESTS",
-      `Too many requests with invalid credentials from ${ip}: retry in a minute`,
-      { retryAfterMs: (minute + 1) * minuteMs - nowMs },
-    );
-  }
+export function openAuthFailures({ clock, maxPerMinute }: { clock: Clock; maxPerMinute: number }) {
+  const counted = countPerMinute(clock);
+  /** Counts a failure. @returns the error for the caller: the refusal, or TOO_MANY_REQUESTS once the limit is reached */
+  const count = (ip: string, refusal: SimfleetError): SimfleetError => {
+    const { count: failures, leftMs } = counted(networkOf(ip));
+    if (failures <= maxPerMinute) return refusal;
+    const message = `Too many requests with invalid credentials from ${ip}: retry in a minute`;
+    return new SimfleetError("TOO_MANY_REQUESTS", message, { retryAfterMs: leftMs });
+  };
+  return {
+    count,
+    /** Counts what the check of a credential threw; a request without one is not a guess. */
+    refusal(thrown: unknown, { ip, authorization }: { ip: string; authorization: string | undefined }): unknown {
+      const isGuess =
+        thrown instanceof SimfleetError && thrown.code === "UNAUTHENTICATED" && authorization !== undefined;
+      return isGuess ? count(ip, thrown) : thrown;
+    },
+  };
 }
 
 /** The address; of IPv6 the /64, which one client has as a whole. */

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
-import { AuthFailures } from "#http/auth/access.ts";
+import { openAuthFailures } from "#http/auth/access.ts";
 
 const refusal = new SimfleetError("UNAUTHENTICATED", "The token is not valid");
 
 function failures(): { code: (ip: string) => string; passMs: (ms: number) => void; last: () => SimfleetError } {
   let nowMs = 90_000;
   let last = refusal;
-  const counted = new AuthFailures({ clock: { ...systemClock, monotonicMs: () => nowMs }, maxPerMinute: 2 });
+  const counted = openAuthFailures({ clock: { ...systemClock, monotonicMs: () => nowMs }, maxPerMinute: 2 });
   return {
     code: (ip) => (last = counted.count(ip, refusal)).code,
     passMs: (ms) => (nowMs += ms),
