@@ -14,70 +14,45 @@ import {
 } from "#fleet/deployment-operation.ts";
 import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { isSpeedClass } from "#fleet/sim/sim.ts";
-import { faultsOf } from "./report.ts";
+import { faultsOf, wordsOf } from "./report.ts";
 import { suggestion } from "#core/suggest.ts";
-import { groupForm, groupWords, simOperations } from "./sim-operations.ts";
-import { brand, expectedOf, isDeploymentFile, webAddress as address } from "./value-types.ts";
+import { groupName, simOperations, statuses } from "./sim-operations.ts";
+import { brand, expecting, isDeploymentFile, oneOf, text, webAddress, yesOrNo } from "./value-types.ts";
 import { isTree, readYaml, type Tree } from "./file/yaml-file.ts";
 
 /** The deployments that come with simfleet. */
 const builtIn = ["svc", "soracom"] as const;
 
-const webAddress = z
-  .string()
-  .refine((text) => address.safeParse(text).success, `must be ${expectedOf(address)}`)
-  .optional();
+const recordPath = expecting(
+  "names of letters, digits, - and _ joined by dots, with * for any name, such as profiles.*.primaryImsi",
+  z.string().refine((written) => parseRecordPath(written) !== undefined),
+).transform(parseRecordPath);
 
-const recordPath = z
-  .string()
-  .transform((text, context) => {
-    const path = parseRecordPath(text);
-    if (path !== undefined) return path;
-    context.addIssue(
-      "must be names of letters, digits, - and _ joined by dots, with * for any name, such as profiles.*.primaryImsi",
-    );
-    return z.NEVER;
-  })
-  .optional();
-
-/** An operation needs this key; `words` say what it must be. */
-function needed(words: string) {
-  const missing = "is missing; an operation needs method, path, statuses and group.";
-  return { error: ({ input }: { readonly input?: unknown }) => (input === undefined ? missing : words) };
-}
-
-const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "must be the name of a field: letters, digits and _");
-const group = z.string(needed(groupWords)).regex(groupForm, groupWords);
-const callQuota = z.strictObject(
-  { perIp: z.boolean("must be true or false") },
-  "must be a mapping such as { perIp: true }",
+const field = text("the name of a field: letters, digits and _", /^[A-Za-z][A-Za-z0-9_]{0,63}$/);
+const callQuota = expecting("a mapping such as { perIp: true }", z.strictObject({ perIp: yesOrNo }));
+const pathGroup = expecting(
+  "the name of a group (letters, digits, - and _), or a mapping such as { group: Device, quota: { perIp: true } }",
+  z.union([groupName, z.strictObject({ group: groupName, quota: callQuota.optional() })]),
 );
-const pathGroup = z.union(
-  [group, z.strictObject({ group, quota: callQuota.optional() })],
-  "must be the name of a group (letters, digits, - and _), or a mapping such as { group: Device, quota: { perIp: true } }",
-);
-const statuses = z
-  .array(z.number().int().min(200).max(299), needed("must be a list such as [200]"))
-  .min(1, "must have a status that means success");
 
 function operation(id: DeploymentOperationId) {
   const { methods, extras } = operationOptions[id];
   const path = (key: "path" | "userPath") =>
-    z.string(needed("must be text")).superRefine((text, context) => {
-      const fault = templateFault(text, { id, key });
+    text("a path").superRefine((written, context) => {
+      const fault = templateFault(written, { id, key });
       if (fault !== undefined) context.addIssue(fault);
     });
   const has = (key: (typeof extras)[number]) => extras.includes(key);
   const none = z.never(`is nothing that ${id} has`).optional();
   return z
     .strictObject({
-      method: z.enum(methods, needed(`must be ${methods.join(" or ")}`)),
+      method: expecting(methods.join(" or "), z.enum(methods)),
       path: path("path"),
       userPath: has("userPath") ? path("userPath").optional() : none,
       statuses,
-      group,
+      group: groupName,
       quota: callQuota.optional(),
-      userGroup: has("userGroup") ? group.optional() : none,
+      userGroup: has("userGroup") ? groupName.optional() : none,
       ttlField: has("ttlField") ? field.optional() : none,
     })
     .optional();
@@ -90,24 +65,22 @@ const operations = Object.fromEntries(deploymentOperationIds.map((id) => [id, op
 
 /** The keys of a file, completed with those of what it extends. */
 export const deploymentSchema = z.strictObject({
-  extends: z.enum(builtIn, `must be ${builtIn.join(" or ")}`).optional(),
+  extends: oneOf(builtIn).optional(),
   /** The word in the header names. */
   brand: brand.default("Svc"),
   /** Base addresses without `/v1`. */
-  endpoints: z.strictObject({ global: webAddress, japan: webAddress }).default({}),
+  endpoints: z.strictObject({ global: webAddress.optional(), japan: webAddress.optional() }).default({}),
   auth: z.strictObject({ ttlField: field.optional() }).default({}),
   /** Who has the quota of an API group: the operator with all its users, or each user. */
-  quota: z
-    .strictObject({ scope: z.enum(["operator", "principal"], "must be operator or principal").default("operator") })
-    .default({ scope: "operator" }),
+  quota: z.strictObject({ scope: oneOf(["operator", "principal"]).default("operator") }).prefault({}),
   /** Speed classes that are known to exist; empty where none are listed, and never complete. */
-  speedClasses: z.array(z.string().refine(isSpeedClass, "cannot be a speed class")).default([]),
-  records: z.strictObject({ imsi: recordPath, subscription: recordPath }).default({}),
+  speedClasses: expecting("a list of speed classes", z.array(z.string().refine(isSpeedClass))).default([]),
+  records: z.strictObject({ imsi: recordPath.optional(), subscription: recordPath.optional() }).default({}),
   /** The fields that a Credential Set of a type needs; a type that is not here can exist all the same. */
   credentialTypes: z
     .record(
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be the name of a credential type"),
-      z.array(field, "must be a list of the fields that it needs, such as [key]").min(1),
+      expecting("a list of the fields that it needs, such as [key]", z.array(field).min(1)),
     )
     .default({}),
   /** Endpoints that the interface names but does not describe; see `requireOperation`. */
@@ -128,14 +101,12 @@ export const deploymentSchema = z.strictObject({
   /** Where exported files may be downloaded from: hosts, each with what is below it. */
   downloads: z
     .strictObject({
-      hosts: z
-        .array(
-          z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/, "must be a host such as files.example.com"),
-          "must be a list of hosts",
-        )
-        .default([]),
+      hosts: expecting(
+        "a list of hosts such as files.example.com",
+        z.array(z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/)),
+      ).default([]),
     })
-    .default({ hosts: [] }),
+    .prefault({}),
 });
 
 export type Deployment = Readonly<ReturnType<typeof loadDeployment>>;
@@ -147,7 +118,8 @@ export type Deployment = Readonly<ReturnType<typeof loadDeployment>>;
 export function loadDeployment(nameOrPath: string, problems: Problem[]) {
   const before = problems.length;
   const { file, own } = readDeployment(nameOrPath, problems);
-  const read = deploymentSchema.safeParse(problems.length > before ? {} : completed(own, nameOrPath));
+  const input = problems.length > before ? {} : completed(own, nameOrPath);
+  const read = deploymentSchema.safeParse(input, { error: (issue) => wordsOf(deploymentSchema, input, issue) });
   for (const { where, message } of read.success
     ? []
     : faultsOf(read.error, { schema: deploymentSchema, noun: "key" })) {

@@ -116,7 +116,7 @@ function wordsOfShape(expected: string, message: string): string {
 /** The message of an issue for which the schema has no words of its own, from the metadata of what it is about. */
 export function wordsOf(schema: z.ZodType, input: unknown, issue: z.core.$ZodRawIssue): string | undefined {
   const { reached, keys, isInEntry } = follow(schema, issue.path ?? []);
-  const facts = factsOf(reached);
+  const facts = factsOf(reached) ?? factsOf(bare(reached));
   if (issue.code === "invalid_key") return factsOf(follow(schema, keys.slice(0, -1)).reached)?.nameRule;
   if (facts === undefined) return undefined;
   const value = valueIn(input, keys);
@@ -148,7 +148,7 @@ function follow(schema: z.ZodType, path: readonly PropertyKey[]) {
   let isInEntry = false;
   const keys: string[] = [];
   for (const step of path) {
-    const facts = factsOf(reached);
+    const facts = factsOf(reached) ?? factsOf(bare(reached));
     if (facts !== undefined && facts.nameRule === undefined) break;
     keys.push(String(step));
     isInEntry ||= !(bare(reached) instanceof z.ZodObject);

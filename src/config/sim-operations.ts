@@ -6,6 +6,7 @@ import { z } from "zod";
 import { suggestion } from "#core/suggest.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { orFault } from "./report.ts";
+import { expecting, integer, oneOf, text, yesOrNo } from "./value-types.ts";
 import {
   type SimOperation,
   type SimOperations,
@@ -16,35 +17,41 @@ import { dangers } from "#fleet/sim-operation/danger.ts";
 import { type InputField, inputTypes } from "#fleet/sim-operation/input.ts";
 import { type Json, placeholdersIn } from "#fleet/sim-operation/template.ts";
 
-const operationName = z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, "must be a name of lowercase letters, digits and -");
-const inputName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "must be a name of letters, digits and _");
-export const groupForm = /^[A-Za-z0-9_-]{1,40}$/;
-export const groupWords = "must be the name of a group: letters, digits, - and _";
+const operationName = text("a name of lowercase letters, digits and -", /^[a-z][a-z0-9-]{0,63}$/);
+const inputName = text("a name of letters, digits and _", /^[A-Za-z][A-Za-z0-9_]{0,63}$/);
+export const groupName = text("the name of a group: letters, digits, - and _", /^[A-Za-z0-9_-]{1,40}$/);
+export const statuses = expecting(
+  "a list such as [200] of statuses from 200 to 299 that mean success",
+  z.array(z.number().int().min(200).max(299)).min(1),
+);
 const json: z.ZodType<Json> = z.json();
 
-const pattern = z.string().refine((text) => {
-  try {
-    return new RegExp(text, "u").source !== "";
-  } catch {
-    return false;
-  }
-}, "must be a regular expression");
+const pattern = expecting(
+  "a regular expression",
+  z.string().refine((written) => {
+    try {
+      return new RegExp(written, "u").source !== "";
+    } catch {
+      return false;
+    }
+  }),
+);
 
-const filter = z.string().superRefine((text, context) => {
+const filter = z.string().superRefine((written, context) => {
   orFault(
-    () => parseFilter(text),
+    () => parseFilter(written),
     (message) => context.addIssue(message),
   );
 });
 
 const inputKeys = z.strictObject({
-  type: z.enum(inputTypes, `must be one of ${inputTypes.join(", ")}`).default("text"),
-  required: z.boolean("must be true or false").default(false),
+  type: oneOf(inputTypes).default("text"),
+  required: yesOrNo.default(false),
   description: z.string().min(1).optional(),
   pattern: pattern.optional(),
   values: z.array(z.string()).min(1).optional(),
-  maxLength: z.number().int().min(1).max(1_000, "must be at most 1000").optional(),
-  secret: z.boolean("must be true or false").default(false),
+  maxLength: integer(1, 1_000).optional(),
+  secret: yesOrNo.default(false),
 });
 
 const undoSet = z.record(inputName, z.string()).default({});
@@ -60,31 +67,27 @@ const undoKey = z.union([
 const simOperation = z
   .strictObject({
     summary: z.string().min(1),
-    method: z.enum(["POST", "PUT", "DELETE"], "must be POST, PUT or DELETE"),
-    path: z
-      .string()
-      .regex(
-        /^\/v1(\/([A-Za-z0-9_-]+|\{[A-Za-z][A-Za-z0-9_]*\}))+$/,
-        "must start with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces",
-      ),
-    group: z.string().regex(groupForm, groupWords),
+    method: oneOf(["POST", "PUT", "DELETE"]),
+    path: text(
+      "a path that starts with /v1/ and has between its slashes letters, digits, - and _ or one placeholder in braces",
+      /^\/v1(\/([A-Za-z0-9_-]+|\{[A-Za-z][A-Za-z0-9_]*\}))+$/,
+    ),
+    group: groupName,
     input: z.record(inputName, inputKeys).default({}),
     body: json.optional(),
-    statuses: z
-      .array(z.number().int().min(200).max(299), "must be a list such as [200]")
-      .min(1, "must have a status that means success"),
-    answer: z.enum(["record", "none", "accepted"], "must be record, none or accepted").default("none"),
+    statuses,
+    answer: oneOf(["record", "none", "accepted"]).default("none"),
     alreadyDone: z
       .strictObject({
         statuses: z.array(z.number().int().min(400).max(499)).default([]),
         codes: z.array(z.string()).default([]),
       })
-      .default({ statuses: [], codes: [] }),
+      .prefault({}),
     sets: z.record(z.string().min(1), z.union([z.string(), z.number(), z.boolean(), z.null()])).default({}),
     requires: filter.optional(),
-    repeat: z.enum(["safe", "unsafe"], "must be safe or unsafe").default("unsafe"),
+    repeat: oneOf(["safe", "unsafe"]).default("unsafe"),
     undo: undoKey.prefault("none"),
-    danger: z.enum(dangers, `must be one of ${dangers.join(", ")}`).default("normal"),
+    danger: oneOf(dangers).default("normal"),
     costlyWhen: filter.optional(),
   })
   .transform(({ input, ...rest }) => {

@@ -204,12 +204,12 @@ it.each([
   ["path: /v1/{credentialsId}/{credentialsId}", "path", "has {credentialsId} twice"],
   ["method: GET", "method", "must be POST or PUT or DELETE"],
   ["statuses: []", "statuses", "success"],
-  ["statuses: [404]", "statuses.0", "299"],
+  ["statuses: [404]", "statuses", "299"],
   ["statuses: 200", "statuses", "must be a list such as [200]"],
   ["group: a b", "group", "must be the name of a group"],
   ["userPath: /v1/x", "userPath", "is nothing that updateCredential has"],
   ["pth: /v1/x", "pth", "There is no such key. Did you mean path?"],
-  ["group: null", "group", "is missing; an operation needs method, path, statuses and group"],
+  ["group: null", "group", "is missing; it is the name of a group"],
 ])("an operation with %s is reported at %s", (line, key, words) => {
   const text = `extends: soracom\noperations:\n  updateCredential:\n    ${line}\n`;
   const { problems } = load("operation.yaml", text);
@@ -237,9 +237,9 @@ it("every error in a deployment file is reported with its key, and a wrong key w
   ];
   const { problems } = load("faulty.yaml", text.join("\n"));
   expect(problems.map(({ where, message }) => [where.replace(`${folder}/`, ""), message])).toEqual([
-    ["faulty.yaml: extends", "must be svc or soracom"],
+    ["faulty.yaml: extends", 'must be `svc`, `soracom`; it is "acme".'],
     ["faulty.yaml: endpoints.global", expect.stringContaining("https")],
-    ["faulty.yaml: quota.scope", "must be operator or principal"],
+    ["faulty.yaml: quota.scope", 'must be `operator`, `principal`; it is "user".'],
     ["faulty.yaml: operations.listGroup", "There is no such key. Did you mean listGroups?"],
     ["faulty.yaml: speedclasses", "There is no such key. Did you mean speedClasses?"],
   ]);
