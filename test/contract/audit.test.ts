@@ -1,6 +1,7 @@
 /** The audit: no change without an entry, whatever becomes of the client, of Redis or of the worker. */
 import { createConnection } from "node:net";
-import { describe, expect, test } from "vitest";
+import { Redis } from "ioredis";
+import { describe, expect, test, vi } from "vitest";
 import type { AuditEntry } from "#jobs/audit/contract.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
@@ -60,8 +61,9 @@ describe("the audit log", () => {
 
   test("a change is refused with 503 and not made when its audit entry cannot be written", async () => {
     await using harness = await ControlHarness.open();
-    harness.audit.begin = () => Promise.reject(new Error("OOM command not allowed"));
+    const full = vi.spyOn(Redis.prototype, "xadd").mockRejectedValue(new Error("OOM command not allowed"));
     const refused = await harness.ask("/v1/freeze", { as: "admin", method: "POST" });
+    full.mockRestore();
     expect([refused.status, await refused.json()]).toMatchObject([503, { code: "AUDIT_UNAVAILABLE" }]);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(await harness.freezes.ordered()).toBeUndefined();
