@@ -80,14 +80,11 @@ function faultOf({ method, headers, routeOptions }: FastifyRequest): SimfleetErr
   const { consumes = [json], body } = (schema ?? {}) as { consumes?: readonly string[]; body?: unknown };
   if (consumes.includes(type)) return null;
   const takesNone = consumes.length === 1 && (body === undefined || body === noBody);
-  const taken = takesNone ? "no body: leave it and its Content-Type out" : listed(consumes);
+  const taken = takesNone
+    ? "no body: leave it and its Content-Type out"
+    : new Intl.ListFormat("en-GB", { type: "disjunction" }).format(consumes);
   const given = type === "" ? "what has no Content-Type" : type.slice(0, 100);
   return new SimfleetError("BODY_UNSUPPORTED", `${method} ${url} does not take ${given}. It takes ${taken}`);
-}
-
-/** `text/csv, multipart/form-data or application/json` */
-function listed(types: readonly string[]): string {
-  return types.length < 2 ? types.join("") : `${types.slice(0, -1).join(", ")} or ${types.at(-1)}`;
 }
 
 // Who am I: answered from the credential of the request, which no endpoint sees.

@@ -24,6 +24,7 @@ import {
   plainName,
 } from "../value-types.ts";
 import { isLoopback } from "#core/loopback.ts";
+import { secondMs } from "#core/time.ts";
 
 const token = z.strictObject({
   role: setting(oneOf(roles), "Role of the token; each role includes the rights of the previous ones."),
@@ -161,30 +162,24 @@ export const gatewaySection = group({
   profile: setting(plainName.optional(), "Profile whose account a worker's gateway calls.", {
     fallback: "the selected one (`profile`)",
   }),
+}).transform(({ token: written, maxWaitSeconds, ...rest }) => {
+  return { ...rest, token: secretOf(written), maxWaitMs: maxWaitSeconds * secondMs };
 });
-
-type WrittenGateway = z.output<typeof gatewaySection>;
 
 /**
  * Without a port, a worker serves no gateway; without a token, `host` is this machine only.
  * @param known `selected` is the profile where the section names none
  */
 export function readGateway(
-  written: WrittenGateway,
+  written: z.output<typeof gatewaySection>,
   known: { profiles: readonly string[]; selected: string },
   report: Report,
 ) {
-  const { maxWaitSeconds, profile = known.selected } = written;
+  const { profile = known.selected } = written;
   if (!isLoopback(written.host) && !report.isGiven("gateway.token")) {
     const message = `${written.host} can be reached from other machines: set gateway.tokenFile, or leave it at 127.0.0.1.`;
     report.fault("gateway.host", message);
   }
   report.checkProfile("gateway.profile", profile, known.profiles);
-  return {
-    port: written.port,
-    host: written.host,
-    token: secretOf(written.token),
-    maxWaitMs: maxWaitSeconds * 1_000,
-    profile,
-  };
+  return { ...written, profile };
 }

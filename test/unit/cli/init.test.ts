@@ -8,7 +8,7 @@ import { runProgram } from "#cli/program.ts";
 import { configText } from "#cli/commands/init.ts";
 import { requirePlatform } from "#config/config.ts";
 import { loadConfig } from "#config/load.ts";
-import { copyOf } from "#config/read-settings.ts";
+import { withPathsFrom } from "#config/read-settings.ts";
 import { configSchema } from "#config/schema.ts";
 import { features } from "#features.ts";
 import { type Ended, processIo } from "../../support/process-io.ts";
@@ -102,7 +102,7 @@ test("every key of the file, also those in comments, is one of the configuration
     const text = configText(one);
     const uncommented = text.replaceAll(/^( *)# ( *[A-Za-z][\w-]*:)(?= |$)/gm, "$1$2");
     expect(uncommented.match(/^#.*:$/gm)).toBeNull();
-    const tree = copyOf(parse(uncommented)) as Record<string, unknown>;
+    const tree = withPathsFrom("/", parse(uncommented) as unknown, undefined) as Record<string, unknown>;
     expect(Object.keys(tree)).toEqual(
       expect.arrayContaining(["schedules", "automations", "webhooks", "changes", "redis"]),
     );
