@@ -164,7 +164,7 @@ function profileOf(config: Config, named: string | undefined): string {
 }
 
 /** The version of what is stored in Redis. */
-const dataVersion = 5;
+const dataVersion = 6;
 
 /** @throws SimfleetError STORE_UNAVAILABLE for data of another version, which this one would misread */
 async function assertDataVersion(redis: Redis): Promise<void> {

@@ -6,8 +6,6 @@ import type { FieldChange } from "#fleet/sim-operation/sim-operation.ts";
 import {
   type Settled,
   type StoredRow,
-  decodeSettled,
-  encodeSettled,
   packOutcomes,
   packRows,
   unpackOutcomes,
@@ -70,9 +68,8 @@ describe("packed rows and outcomes", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.nat(), settled), { maxLength: 30 }), async (entries) => {
         const outcomes = new Map(entries);
-        const records = new Map([...outcomes].map(([place, outcome]) => [place, encodeSettled(outcome)]));
+        const records = new Map([...outcomes].map(([place, outcome]) => [place, JSON.stringify(outcome)]));
         expect(unpackOutcomes(await packOutcomes(records))).toEqual(outcomes);
-        for (const outcome of outcomes.values()) expect(decodeSettled(encodeSettled(outcome))).toEqual(outcome);
       }),
       { seed: 4_711, numRuns: seeds(60, 300) },
     );

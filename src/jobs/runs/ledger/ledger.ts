@@ -21,11 +21,11 @@ import type { WaveCheck } from "../contract.ts";
 import { inventoryOf, readSharing, type Sharing } from "#engine/sharing.ts";
 import {
   type SegmentState,
+  type Settled,
   type Settlement,
   type SettleReply,
   type StoredRow,
   type Tries,
-  decodeSettled,
   encodeSettlement,
   indexesOf,
   packOutcomes,
@@ -276,8 +276,8 @@ export class Ledger {
     const late = packed ?? (await this.#redis.hgetBuffer(keys.runFinished(run.runId), String(segment)));
     return {
       rows: unpackRows(input, run.segments[segment]?.firstRow ?? 0),
-      settled: late ? unpackOutcomes(late) : mapValues(open, decodeSettled),
-      tries: mapValues(tries, (text) => JSON.parse(text) as Tries),
+      settled: late ? unpackOutcomes(late) : mapValues<Settled>(open),
+      tries: mapValues<Tries>(tries),
       isFinished: late !== null,
     };
   }
@@ -515,9 +515,9 @@ function fromPairs(flat: readonly string[]): Record<string, string> {
   return hash;
 }
 
-/** A hash by row, with its values decoded. */
-function mapValues<T>(hash: Readonly<Record<string, string>>, decode: (text: string) => T): Map<number, T> {
-  return new Map(Object.entries(hash).map(([place, text]) => [Number(place), decode(text)]));
+/** A hash of JSON by row. */
+function mapValues<T>(hash: Readonly<Record<string, string>>): Map<number, T> {
+  return new Map(Object.entries(hash).map(([place, text]) => [Number(place), JSON.parse(text) as T]));
 }
 
 /** ioredis returns a transaction's failures as values; this throws the first one. */

@@ -1,5 +1,5 @@
 /**
- * The storage format of rows and outcomes in Redis: JSON arrays, deflated by segment. It takes about a tenth of the memory
+ * The storage format of rows and outcomes in Redis: JSON, deflated by segment. It takes about a tenth of the memory
  * of a hash per row.
  */
 import { promisify } from "node:util";
@@ -48,7 +48,7 @@ export interface StoredRow {
 export interface Settled {
   readonly outcome: Exclude<Outcome, "pending" | "cancelled">;
   readonly reason: string;
-  readonly previous: FieldValues;
+  readonly previous?: FieldValues;
   readonly attempts: number;
   readonly finishedAtMs: number;
 }
@@ -73,33 +73,6 @@ export function doubtOf(tries: Pick<Tries, "unknownSinceMs" | "sentAtMs"> | unde
   return isInDoubt ? "; a response was lost, so the change may have been made" : "";
 }
 
-/** A single value is stored as it is; '' stands for values that are not known. */
-type PackedValues = string | readonly (string | null)[];
-
-function packValues(values: FieldValues): PackedValues {
-  if (values === undefined) return "";
-  const [only] = values;
-  return values.length === 1 && only ? only : values;
-}
-
-function unpackValues(packed: PackedValues): FieldValues {
-  if (packed === "") return undefined;
-  return typeof packed === "string" ? [packed] : packed;
-}
-
-/** Fields that few rows have. */
-const rareFields = ["duplicateOf", "problem", "skipped", "onlyIf", "operation", "planned", "met"] as const;
-
-type RowTuple = [
-  line: number,
-  key: string,
-  inputs: string | readonly string[],
-  cells: readonly string[],
-  weight?: number,
-  before?: PackedValues,
-  rare?: Pick<StoredRow, (typeof rareFields)[number]>,
-];
-
 /** The operation of a row, of those of its run. */
 export function operationOf(
   { operations }: { readonly operations: readonly [SimOperation, ...SimOperation[]] },
@@ -114,64 +87,29 @@ export function isCallable(row: StoredRow): boolean {
 }
 
 export function packRows(rows: readonly StoredRow[]): Promise<Buffer> {
-  const tuples = rows.map((row): RowTuple => {
-    const { line, key, inputs, cells, weight, before } = row;
-    const tuple: RowTuple = [line, key, inputs.length === 1 ? (inputs[0] ?? "") : inputs, cells];
-    const rare = rareFields.filter((field) => row[field] !== undefined);
-    if (rare.length > 0)
-      tuple.push(weight, packValues(before), Object.fromEntries(rare.map((field) => [field, row[field]])));
-    else if (before !== undefined) tuple.push(weight, packValues(before));
-    else if (weight !== 1) tuple.push(weight);
-    return tuple;
-  });
-  return deflated(JSON.stringify(tuples));
+  return deflated(JSON.stringify(rows.map((row) => ({ ...row, index: undefined }))));
 }
 
 export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
-  const tuples = JSON.parse(inflateRawSync(packed).toString("utf8")) as RowTuple[];
-  return tuples.map(([line, key, packedInputs, cells, weight = 1, packedBefore = "", rare], i) => {
-    const inputs = typeof packedInputs === "string" ? [packedInputs] : packedInputs;
-    const before = unpackValues(packedBefore);
-    return { index: firstIndex + i, line, key, inputs, cells, weight, ...(before && { before }), ...rare };
-  });
+  const rows = JSON.parse(inflateRawSync(packed).toString("utf8")) as StoredRow[];
+  return rows.map((row, i) => ({ ...row, index: firstIndex + i }));
 }
 
 /** The indexes of a SIM's rows in packed rows. */
 export function indexesOf(key: string, packed: Buffer, firstIndex: number): number[] {
   const text = inflateRawSync(packed).toString("utf8");
   if (!text.includes(JSON.stringify(key))) return [];
-  return (JSON.parse(text) as RowTuple[]).flatMap((tuple, i) => (tuple[1] === key ? [firstIndex + i] : []));
+  return (JSON.parse(text) as StoredRow[]).flatMap((row, i) => (row.key === key ? [firstIndex + i] : []));
 }
 
-/** Abbreviations of outcomes in Redis. */
-const outcomeLetters = { done: "d", skipped: "s", rejected: "r", failed: "f", unknown: "u" } as const;
-/** A row that is skipped because of a response. */
-const answeredLetter = "a";
-const outcomeOfLetter = { d: "done", s: "skipped", r: "rejected", f: "failed", u: "unknown" } as const;
-type SettledTuple = [keyof typeof outcomeOfLetter, string, PackedValues, number, number];
-
-export function encodeSettled(settled: Settled): string {
-  const { outcome, reason, previous, attempts, finishedAtMs } = settled;
-  return JSON.stringify([outcomeLetters[outcome], reason, packValues(previous), attempts, finishedAtMs]);
-}
-
-export function decodeSettled(text: string): Settled {
-  return settledOf(JSON.parse(text) as SettledTuple);
-}
-
-function settledOf([letter, reason, previous, attempts, finishedAtMs]: SettledTuple): Settled {
-  return { outcome: outcomeOfLetter[letter], reason, previous: unpackValues(previous), attempts, finishedAtMs };
-}
-
-/** Packs all outcomes of a segment, keyed by the rows' position in it. */
+/** Packs all outcomes of a segment, which are JSON, keyed by the rows' position in it. */
 export function packOutcomes(outcomes: ReadonlyMap<number, string>): Promise<Buffer> {
   const entries = [...outcomes].toSorted(([a], [b]) => a - b);
   return deflated(`[${entries.map(([place, record]) => `[${place},${record}]`).join(",")}]`);
 }
 
 export function unpackOutcomes(packed: Buffer): Map<number, Settled> {
-  const entries = JSON.parse(inflateRawSync(packed).toString("utf8")) as [number, SettledTuple][];
-  return new Map(entries.map(([place, tuple]) => [place, settledOf(tuple)]));
+  return new Map(JSON.parse(inflateRawSync(packed).toString("utf8")) as [number, Settled][]);
 }
 
 // What a worker reads of a segment, and what it writes for a row.
@@ -217,8 +155,8 @@ export interface SettleReply {
 /** A settlement as settle.lua takes it. */
 export function encodeSettlement(settlement: Settlement): string {
   const { place, key, weight, settled, shown, isAnswered, set = [], basisMs } = settlement;
-  const letter = isAnswered === true ? answeredLetter : outcomeLetters[settled.outcome];
-  const row = `${place} ${letter} ${weight} ${key} ${listed(set) || "-"} ${encodeSettled(settled)}`;
+  const outcome = isAnswered === true ? "answered" : settled.outcome;
+  const row = `${place} ${outcome} ${weight} ${key} ${listed(set) || "-"} ${JSON.stringify(settled)}`;
   if (shown === undefined) return row;
   const { fields, mentioned } = shown;
   return [row, listed(mentioned), basisMs ?? "-", encodeFields(fields)].join("\n");

@@ -4,8 +4,8 @@
 --       4 finished segments of the run (hash)   5 … 12 the inventory of the run's profile (take.lua)
 -- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 responses with 429   5 profile
 --       6 maximum number of events kept   7 run id   8 run that supersedes these rows, or ''
---       9 … one text per row: `place letter weight SIM fields record`, the letter being that of its outcome, or `a` if a
---          response made it skipped, the fields those that the row sets, separated by commas, or `-`; if the response
+--       9 … one text per row: `place outcome weight SIM fields record`, the outcome being `answered` if a response made it
+--          skipped, the fields those that the row sets, separated by commas, or `-`; if the response
 --          showed the SIM, three or more lines follow: the returned fields, separated by commas, the time of the SIM's last
 --          change before the call or `-`, and a line for each returned field
 --          (one text, since long argument lists are expensive for the sender)
@@ -16,8 +16,6 @@
 -- Moves: running|paused -> completed (all settled), running|paused -> aborted (too many failures, or a row of a wave
 -- without a gate failed); the event is emitted in the same step. The last row of a wave starts its soak (end-wave.lua). A usable
 -- response clears the run's problem. A run that has ended stays ended, and still accepts the outcomes of calls in flight.
-
-local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed', u = 'unknown', a = 'skipped' }
 
 local now, segment, calls, throttled = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local profile, max_events, run, newer = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
@@ -70,13 +68,14 @@ local superseded = 0
 local has_answer = false
 
 for at = 9, #ARGV do
-  local place, letter, weight, sim, fields, record, answer =
-    string.match(ARGV[at], '^(%d+) (%a) (%d+) (%S+) (%S+) ([^\n]*)(.*)$')
-  local outcome = OUTCOMES[letter]
+  local place, outcome, weight, sim, fields, record, answer =
+    string.match(ARGV[at], '^(%d+) (%a+) (%d+) (%S+) (%S+) ([^\n]*)(.*)$')
+  local is_answered = outcome == 'answered'
+  if is_answered then outcome = 'skipped' end
   if not is_packed and redis.call('HSETNX', KEYS[2], place, record) == 1 then
     if has_tries then redis.call('HDEL', KEYS[3], place) end
     has_settled = true
-    has_answer = has_answer or outcome == 'done' or outcome == 'rejected' or letter == 'a'
+    has_answer = has_answer or outcome == 'done' or outcome == 'rejected' or is_answered
     weight = tonumber(weight)
     local set = set_of(fields)
     if answer ~= '' then take_answer_of(sim, answer, set) end

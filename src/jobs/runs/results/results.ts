@@ -27,7 +27,7 @@ export interface RowResult {
   readonly outcome: Outcome;
   readonly reason: string;
   /** Values of the fields that the operation sets, before the call. */
-  readonly previous: FieldValues;
+  readonly previous?: FieldValues;
   readonly attempts: number;
   /** ISO 8601, UTC; empty while there is no outcome. */
   readonly finishedAt: string;
