@@ -68,6 +68,8 @@ export interface Row {
   readonly inputs: readonly string[];
   /** Why the row can never be sent; absent on a valid row. */
   readonly problem?: RowProblem;
+  /** Index of the first row with the same SIM, whose call and outcome this row shares unless they are in conflict. */
+  readonly duplicateOf?: number;
 }
 
 /** Why a row is rejected before any call: a stable code, the column at fault, a message for people. */

@@ -11,20 +11,8 @@ import { type Columns, type RowRequest, matchColumns, readRow } from "./columns.
 import { type CsvCaps, openCsv } from "./csv.ts";
 import { Duplicates } from "./duplicates.ts";
 
-export interface ResolvedRow {
-  readonly row: Row;
-  /** Index of the first row with the same SIM, whose call and outcome this row shares unless they are in conflict. */
-  readonly duplicateOf?: number;
-}
-
 /** Facts about rows that are known only at their end. */
 export type LateRows = Awaited<ReturnType<typeof openRows>>["late"];
-
-/** A row's problem and its location. */
-export interface RowFault extends RowProblem {
-  readonly index: number;
-  readonly line: number;
-}
 
 /**
  * Opens a file and reads its header.
@@ -45,16 +33,16 @@ export async function openRows(
     csv.close();
     throw thrown;
   }
-  async function* batches(): AsyncGenerator<readonly ResolvedRow[]> {
+  async function* batches(): AsyncGenerator<readonly Row[]> {
     for await (const batch of csv.batches) {
-      yield batch.map((csvRow): ResolvedRow => {
+      yield batch.map((csvRow): Row => {
         const row = readRow(columns, duplicates.count, csvRow);
         if (row.problem !== undefined) {
           duplicates.addInvalid(row.line);
-          return { row };
+          return row;
         }
         const first = duplicates.add(row.line, subjectOf(operation, row.key, row.inputs), row.inputs);
-        return first === row.index ? { row } : { row, duplicateOf: first };
+        return first === row.index ? row : { ...row, duplicateOf: first };
       });
     }
     duplicates.seal();

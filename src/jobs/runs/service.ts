@@ -123,7 +123,10 @@ export class RunService {
     const { origin } = about;
     const source = given ?? ("file" in origin ? basename(origin.file) : origin.where);
     const bucket = operationBucket(operation, profile);
-    const rows = classifyRows(batches, operation, fleet);
+    // Rows that change nothing are left out where the inventory is fresh; a run in progress may change it.
+    const isQuiet = async (): Promise<boolean> => (await this.#deps.ledger.active(profile)).length === 0;
+    const skipUnchanged = options.skipUnchanged ?? ((await isQuiet()) && "fresh");
+    const rows = classifyRows(batches, operation, { ...fleet, skipUnchanged });
     try {
       const planned = await this.#draft(
         { ...about, operations: [operation], rows },

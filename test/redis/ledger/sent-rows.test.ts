@@ -33,7 +33,7 @@ it("sent rows end as unknown when their run is cancelled and are not retried", a
   ]);
   const retried: string[] = [];
   const { rows } = retrySource(run, { ...deps, inventory }, { outcomes: ["failed", "cancelled"] });
-  for await (const batch of rows) retried.push(...batch.map(({ row }) => verdictOfRow(row)));
+  for await (const batch of rows) retried.push(...batch.map(verdictOfRow));
   expect(retried).toEqual(["change", "change"]);
   expect((await readSettled(runId, deps)).tally).toEqual(run.tally);
 });

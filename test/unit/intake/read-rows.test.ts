@@ -27,9 +27,9 @@ async function fileOf(text: string): Promise<string> {
 /** All rows with what the end of the file shows about them. */
 async function rowsOf(path: string, ask: Partial<Parameters<typeof openRows>[1]> = {}) {
   const { batches, late } = await openRows({ path }, { ...request, ...ask });
-  const read: { row: Row; duplicateOf?: number }[] = [];
+  const read: Row[] = [];
   for await (const batch of batches) read.push(...batch);
-  return read.map(({ row, duplicateOf }): { row: Row; weight: number; duplicateOf?: number } => {
+  return read.map(({ duplicateOf, ...row }): { row: Row; weight: number; duplicateOf?: number } => {
     const weight = late.weightOf(row.index);
     if (late.isConflict(row.index)) return { row: { ...row, problem: late.conflictOf(row.index) }, weight };
     return duplicateOf === undefined ? { row, weight } : { row, weight, duplicateOf };

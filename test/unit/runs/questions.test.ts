@@ -5,7 +5,7 @@ import { stopReason } from "#jobs/runs/commands/follow-run.ts";
 import { changedText } from "#jobs/runs/contract.ts";
 import { undoQuestion } from "#jobs/runs/commands/runs.ts";
 import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
-import { ChangeTally } from "#jobs/runs/plan/tally.ts";
+import { PlanTally } from "#jobs/runs/plan/tally.ts";
 import { kindOfReason, reasonMatcher } from "#jobs/runs/results/run-summary.ts";
 
 const changed = {
@@ -85,7 +85,7 @@ test("changes are counted by their values, whatever else a row has, and a row ma
     { ...field, name: "note" },
   ];
   const operation = { ...setSpeedClass, inputs, sets: { "tags.{tag}": "on" } };
-  const tally = new ChangeTally([operation]);
+  const tally = new PlanTally([operation]).changes;
   const row = (note: string, before: string | null) => {
     return { index: 0, line: 2, key: "8942", cells: [], weight: 1, inputs: ["site", note], before: [before] };
   };

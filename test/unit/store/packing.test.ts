@@ -26,10 +26,11 @@ const row = (index: number): fc.Arbitrary<StoredRow> =>
       inputs: fc.array(text, { minLength: 1, maxLength: 3 }),
       cells: fc.array(text, { maxLength: 6 }),
       weight: fc.integer({ min: 1, max: 1_000 }),
-      problem: fc.record(
-        { code: fc.constantFrom(...rowProblemCodes), message: text, column: fc.constantFrom("speedClass", "a,b") },
-        { requiredKeys: ["code", "message"] },
-      ),
+      problem: fc.record({
+        code: fc.constantFrom(...rowProblemCodes),
+        message: text,
+        column: fc.constantFrom("speedClass", "a,b"),
+      }),
       planned: fc.constantFrom("unchanged", "not-in-inventory"),
       duplicateOf: fc.nat(),
       before: fc.array(fc.option(text), { minLength: 1, maxLength: 3 }),

@@ -4,7 +4,7 @@
  */
 import { promisify } from "node:util";
 import { deflateRaw, inflateRawSync } from "node:zlib";
-import type { Outcome, RowProblem, RunState } from "#fleet/run.ts";
+import type { Outcome, Row, RunState } from "#fleet/run.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
 import type { SimFields } from "#fleet/sim/sim-fields.ts";
 import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
@@ -16,20 +16,10 @@ const deflated: (text: string) => Promise<Buffer> = promisify(deflateRaw);
 /** Values of the fields that an operation sets, in their order: null for an absent one; undefined if they are not known. */
 export type FieldValues = readonly (string | null)[] | undefined;
 
-/** One row of a submitted run. */
-export interface StoredRow {
-  readonly index: number;
-  readonly line: number;
-  readonly key: string;
+/** One row of a submitted run; its secret inputs are sealed. */
+export interface StoredRow extends Row {
   /** Index of the run's operation. Defaults to 0. */
   readonly operation?: number;
-  /** Canonical texts in the order of the operation's inputs; secret ones are sealed. */
-  readonly inputs: readonly string[];
-  readonly cells: readonly string[];
-  /** Why the intake rejected the row, and the column at fault if one is; no call is made for it. */
-  readonly problem?: Pick<RowProblem, "code" | "message"> & Partial<Pick<RowProblem, "column">>;
-  /** Index of the earlier row with the same SIM and values, whose call serves this row too. */
-  readonly duplicateOf?: number;
   /** Number of rows that share this row's outcome, itself included. */
   readonly weight: number;
   /** Values that the inventory showed when the run was submitted. */
@@ -42,6 +32,8 @@ export interface StoredRow {
   readonly planned?: "unchanged" | "not-in-inventory";
   /** Whether the row's SIM met the gate of the run's waves when it was planned; absent without a gate. */
   readonly met?: boolean | undefined;
+  /** The call costs money, as far as the inventory knew. */
+  readonly isCostly?: boolean | undefined;
 }
 
 /** Final outcome of a row. */

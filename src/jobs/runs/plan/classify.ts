@@ -11,21 +11,11 @@ import {
   setSpeedClassName,
 } from "#fleet/sim-operation/sim-operation.ts";
 import { suggestion } from "#core/suggest.ts";
-import type { ResolvedRow } from "#intake/read-rows.ts";
 import { type Inventory, type InventoryFacts, fieldInputOf, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import type { RowVerdict } from "../contract.ts";
-import { type StoredRow, isCallable, operationOf } from "../ledger/packing.ts";
+import { type StoredRow, operationOf } from "../ledger/packing.ts";
 import type { RunHead } from "../ledger/run-record.ts";
-
-/** A row with what the plan says about it. */
-export interface ClassifiedRow {
-  readonly row: StoredRow;
-  /** The call costs money, as far as the inventory knows. */
-  readonly isCostly: boolean;
-  /** Whether what the inventory says of the SIM is younger than a day. */
-  readonly isFresh?: boolean;
-}
 
 /** A nightly sync keeps all records fresh. */
 const freshMs = 25 * 60 * minuteMs;
@@ -40,25 +30,29 @@ export interface KnownFleet {
   readonly speedClasses: readonly string[];
   /** The gate of the run's waves. */
   readonly gate?: string | undefined;
+  /** Rows that change nothing and are left out: all, none, or those whose record is younger than a day. */
+  readonly skipUnchanged?: boolean | "fresh";
 }
+
+const unchangedReason = "the SIM is already as requested, according to the inventory";
 
 /** Looks up each row once, in the order of the rows. */
 export async function* classifyRows(
-  batches: AsyncIterable<readonly ResolvedRow[]>,
+  batches: AsyncIterable<readonly Row[]>,
   operation: SimOperation,
   fleet: KnownFleet,
-): AsyncGenerator<readonly ClassifiedRow[]> {
+): AsyncGenerator<readonly StoredRow[]> {
   const facts = await fleet.inventory.facts(fleet.profile);
   const classify = classifier(operation, facts, fleet);
   for await (const batch of batches) {
-    const keys = facts.known + facts.gone === 0 ? [] : batch.map(({ row }) => row.key);
+    const keys = facts.known + facts.gone === 0 ? [] : batch.map(({ key }) => key);
     const sims = await fleet.inventory.lookUp(fleet.profile, keys);
-    yield batch.map((resolved, i) => classify(resolved, sims[i]));
+    yield batch.map((row, i) => classify(row, sims[i]));
   }
 }
 
 function classifier(operation: SimOperation, facts: InventoryFacts, fleet: KnownFleet) {
-  const { operations } = fleet;
+  const { operations, skipUnchanged } = fleet;
   const speedClasses = operation.name === setSpeedClassName ? fleet.speedClasses : [];
   const requires = operation.requires === undefined ? undefined : parseFilter(operation.requires);
   const isCostlyFor = costCheck(operation);
@@ -67,9 +61,15 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
   const gate = fleet.gate === undefined ? undefined : parseGate(fleet.gate);
   const isMet = (isListed: boolean, valueOf: (field: string) => string | undefined): boolean | undefined =>
     gate && isListed && matches(gate.filter, valueOf, nowMs);
-  return ({ row: read, duplicateOf }: ResolvedRow, sim: KnownSim | undefined): ClassifiedRow => {
-    const row = completed(read, operation, sim);
-    const { index, line, cells, key, inputs, problem: own = unlisted(inputs, speedClasses) } = row;
+  const plannedAs = (sim: KnownSim | undefined, isSame: boolean): Pick<StoredRow, "planned" | "skipped"> => {
+    if (sim === undefined || sim.goneAtMs !== undefined) return facts.isComplete ? { planned: "not-in-inventory" } : {};
+    const isFresh = Math.max(sim.updatedAtMs, facts.listedAtMs ?? 0) >= freshSinceMs;
+    const isSkipped = skipUnchanged === "fresh" ? isFresh : skipUnchanged === true;
+    return isSame ? { planned: "unchanged", ...(isSkipped ? { skipped: unchangedReason } : {}) } : {};
+  };
+  return (row: Row, sim: KnownSim | undefined): StoredRow => {
+    const { index, line, cells, key, duplicateOf } = row;
+    const { inputs, problem: own = unlisted(inputs, speedClasses) } = completed(row, operation, sim);
     const changes = own === undefined ? changesOf(operation, key, inputs) : [];
     const isListed = sim !== undefined && sim.goneAtMs === undefined;
     const valueOf = (field: string): string | undefined =>
@@ -77,18 +77,10 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
     const isForbidden = own === undefined && isListed && requires !== undefined && !matches(requires, valueOf, nowMs);
     const problem = isForbidden ? notAllowed(requires, { valueOf, nowMs, operations }) : own;
     const before = isListed ? beforeOf(changes, sim, facts) : undefined;
-    const seen = isAlready(changes, before) ? "unchanged" : undefined;
-    const planned = facts.isComplete && !isListed ? "not-in-inventory" : seen;
-    const stored = { index, line, key, inputs, cells, weight: 1, ...(before === undefined ? {} : { before }) };
-    return {
-      row: {
-        ...stored,
-        ...(problem !== undefined ? { problem } : duplicateOf !== undefined ? { duplicateOf } : planned && { planned }),
-        met: isMet(isListed, valueOf),
-      },
-      isCostly: isCostlyFor(key, sim),
-      isFresh: isListed && Math.max(sim.updatedAtMs, facts.listedAtMs ?? 0) >= freshSinceMs,
-    };
+    const verdict = plannedAs(sim, isAlready(changes, before));
+    const found = problem !== undefined ? { problem } : duplicateOf !== undefined ? { duplicateOf } : verdict;
+    const stored = { index, line, key, inputs, cells, weight: 1, before, ...found };
+    return { ...stored, met: isMet(isListed, valueOf), isCostly: isCostlyFor(key, sim) || undefined };
   };
 }
 
@@ -104,15 +96,15 @@ export function verdictOfRow({ problem, duplicateOf, planned, skipped }: StoredR
 export async function* withCosts(
   batches: AsyncIterable<readonly StoredRow[]>,
   run: { readonly operations: RunHead["operations"]; readonly profile: string; readonly inventory: Inventory },
-): AsyncGenerator<readonly ClassifiedRow[]> {
+): AsyncGenerator<readonly StoredRow[]> {
   const { operations, profile, inventory } = run;
   const costChecks = new Map(operations.map((operation) => [operation, costCheck(operation)]));
   const mayCost = operations.some(({ danger }) => danger === "costly");
   for await (const batch of batches) {
     const sims = await inventory.lookUp(profile, mayCost ? batch.map(({ key }) => key) : []);
     yield batch.map((row, i) => ({
-      row,
-      isCostly: isCallable(row) && costChecks.get(operationOf(run, row))?.(row.key, sims[i]) === true,
+      ...row,
+      isCostly: costChecks.get(operationOf(run, row))?.(row.key, sims[i]) || undefined,
     }));
   }
 }

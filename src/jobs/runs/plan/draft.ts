@@ -7,15 +7,14 @@ import { randomUUID } from "node:crypto";
 import { letNewSpaceGrow } from "#core/heap-room.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import { parseGate, waveEnds } from "#fleet/waves.ts";
-import type { LateRows, RowFault } from "#intake/read-rows.ts";
+import type { LateRows } from "#intake/read-rows.ts";
 import type { RedisMemory } from "#redis/memory.ts";
-import { type PlanReport, percent } from "../contract.ts";
+import { percent } from "../contract.ts";
 import type { RowGroup, RunHead, SegmentSpan, Wave } from "../ledger/run-record.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { type StoredRow, isCallable, operationOf } from "../ledger/packing.ts";
+import { type StoredRow, isCallable } from "../ledger/packing.ts";
 import type { SealInputs } from "../sealed-inputs.ts";
-import { type ClassifiedRow, verdictOfRow } from "./classify.ts";
-import { ChangeTally, PlanTally } from "./tally.ts";
+import { PlanTally } from "./tally.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { assertFieldsKnown } from "#jobs/inventory/sims.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
@@ -26,7 +25,7 @@ export interface DraftSource {
   readonly origin: { readonly file: string } | { readonly where: string };
   readonly header: readonly string[];
   /** Readable once. */
-  readonly rows: AsyncIterable<readonly ClassifiedRow[]>;
+  readonly rows: AsyncIterable<readonly StoredRow[]>;
   readonly late?: LateRows | undefined;
   /** Valid once `rows` has ended. */
   readonly sha256: () => string;
@@ -58,11 +57,8 @@ export interface DraftRequest extends Pick<
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Problems of single rows that a plan lists. */
-const maxProblems = 1_000;
 /** Rows after which the room in Redis is checked again. */
 const rowsPerCheck = 50_000;
-const unchangedReason = "the SIM is already as requested, according to the inventory";
 
 /**
  * @throws errors of reading the rows, such as IntakeError; SimfleetError STORE_FULL if Redis has no room for them; the
@@ -74,33 +70,30 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
   const { signal, options, ...head } = request;
   const { operations, header } = source;
   const wholeId = randomUUID();
-  const tally = new PlanTally(operations[0].name);
-  const writer = new SegmentWriter(ledger, wholeId, operations);
-  const faults: RowFault[] = [];
+  const tally = new PlanTally(operations);
+  const writer = new SegmentWriter(ledger, wholeId);
   let checkedRows = 0;
   try {
     assertRoom(0, await memory(), "rows");
-    // Rows that change nothing are left out where the inventory is fresh; a run in progress may change it.
-    const { skipUnchanged = (await ledger.active(head.profile)).length === 0 && "fresh" } = options;
-    for await (const batch of source.rows) {
+    for await (const rows of source.rows) {
       signal?.throwIfAborted();
-      const rows = batch.map((classified) => {
-        const { row } = classified;
-        const { index, line, problem } = row;
-        const isSkipped = problem === undefined && isUnchanged(classified, tally, skipUnchanged);
-        tally.add(classified, isSkipped);
-        if (problem !== undefined && faults.length < maxProblems) faults.push({ index, line, column: "", ...problem });
-        return isSkipped ? { ...row, skipped: unchangedReason } : row;
-      });
       const sealed = source.isSealed ? rows : await sealInputs.seal(rows, { operation: operations[0], header });
-      for (const row of sealed) await writer.add(row);
+      for (const row of sealed) {
+        tally.add(row);
+        await writer.add(row);
+      }
       if (writer.rows - checkedRows < rowsPerCheck) continue;
       checkedRows = writer.rows;
       assertRoom(writer.rows, await memory(), "outcomes");
     }
     await writer.end();
-    const conflicts = source.late === undefined ? [] : await writer.amend(source.late, tally);
-    const { draftId, ...parts } = await inWaves(writer, wholeId, { ...request, ...deps, operations });
+    if (source.late !== undefined) await writer.amend(source.late, tally);
+    const { draftId, ...parts } = await inWaves(writer, wholeId, {
+      ...request,
+      ...deps,
+      operations,
+      calls: tally.calls,
+    });
     assertRoom(writer.rows, await memory(), "outcomes");
     const drafted: DraftHead = {
       ...head,
@@ -108,20 +101,18 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
       operations,
       header,
       sha256: source.sha256(),
-      ...writer.counts(),
+      total: tally.rows,
+      rejectedAtIntake: tally.rejected,
+      skippedAtIntake: tally.skipped,
+      changes: tally.changes.mostFrequent(),
       ...parts,
     };
     return {
       draftId,
       origin: source.origin,
       head: drafted,
-      takes: source.takes?.(writer) ?? [],
-      tally: tally.counts(),
-      calls: writer.calls,
-      /** Calls among them that cannot be undone. */
-      irreversible: writer.irreversible,
-      /** The first rows that cannot be sent, in row order. */
-      problems: merged(faults, conflicts),
+      takes: source.takes?.(tally) ?? [],
+      tally,
       lineOf: source.late?.lineOf,
     };
   } catch (thrown) {
@@ -129,21 +120,6 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
     await ledger.discard(wholeId).catch(() => undefined);
     throw isRefusedForMemory(thrown) ? outOfRoom(writer.rows, await memory()) : thrown;
   }
-}
-
-/** Whether the row is left out, or the one whose call it shares. */
-function isUnchanged({ row, isFresh }: ClassifiedRow, tally: PlanTally, which: "fresh" | boolean): boolean {
-  if (row.duplicateOf !== undefined) return tally.isSkipped(row.duplicateOf);
-  return verdictOfRow(row) === "unchanged" && (which === "fresh" ? isFresh === true : which);
-}
-
-/** The first problems of both lists; a conflict replaces another problem of its row. */
-function merged(faults: readonly RowFault[], conflicts: readonly RowFault[]): PlanReport["problems"] {
-  const inConflict = new Set(conflicts.map(({ index }) => index));
-  return [...faults.filter(({ index }) => !inConflict.has(index)), ...conflicts]
-    .toSorted((a, b) => a.index - b.index)
-    .slice(0, maxProblems)
-    .map(({ line, column, code, message }) => ({ line, column, code, message }));
 }
 
 /** Rows per segment: few enough to switch between runs often, enough to fit a million rows into two thousand jobs. */
@@ -154,38 +130,20 @@ const partOfRows = 1 / 40;
 /** Splits a stream of rows into segments, and writes each while the rows of the next one are read. */
 class SegmentWriter {
   readonly segments: SegmentSpan[] = [];
-  /** Rows written that make a call. */
-  calls = 0;
-  /** Calls among them that cannot be undone. */
-  irreversible = 0;
-  /** Calls among them whose SIM meets the gate. */
-  met = 0;
   rows = 0;
-  #rejected = 0;
-  #skipped = 0;
   readonly #ledger: Ledger;
   readonly #draftId: string;
-  readonly #operations: RunHead["operations"];
-  readonly #changes: ChangeTally;
   #open: StoredRow[] = [];
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(ledger: Ledger, draftId: string, operations: RunHead["operations"]) {
+  constructor(ledger: Ledger, draftId: string) {
     this.#ledger = ledger;
     this.#draftId = draftId;
-    this.#operations = operations;
-    this.#changes = new ChangeTally(operations);
-  }
-
-  counts() {
-    const changes = this.#changes.mostFrequent();
-    return { total: this.rows, rejectedAtIntake: this.#rejected, skippedAtIntake: this.#skipped, changes };
   }
 
   async add(row: StoredRow): Promise<void> {
     this.#open.push(row);
     this.rows += 1;
-    this.#count(row, 1);
     const { min, max } = rowsPerSegment;
     const size = Math.min(max, Math.max(min, (this.rows - this.#open.length) * partOfRows));
     if (this.#open.length >= size) await this.#write();
@@ -215,12 +173,8 @@ class SegmentWriter {
     this.#writing.catch(() => undefined);
   }
 
-  /**
-   * Writes the segments again about whose rows the end of the file has shown something.
-   * @returns the first conflicts, in row order
-   */
-  async amend(late: LateRows, tally: PlanTally): Promise<RowFault[]> {
-    const faults: RowFault[] = [];
+  /** Writes the segments again about whose rows the end of the file has shown something. */
+  async amend(late: LateRows, tally: PlanTally): Promise<void> {
     for (const [segment, { firstRow }] of this.segments.entries()) {
       const end = this.segments[segment + 1]?.firstRow ?? this.rows;
       let index = firstRow;
@@ -228,30 +182,20 @@ class SegmentWriter {
       if (index === end) continue;
       const drafted = await this.#ledger.draftedSegment(this.#draftId, segment, firstRow);
       const rows = drafted.map((row): StoredRow => {
-        if (!late.isConflict(row.index))
-          return row.problem === undefined ? { ...row, weight: late.weightOf(row.index) } : row;
         const { line, key, inputs, cells } = row;
+        if (!late.isConflict(row.index)) {
+          const weight = late.weightOf(row.index);
+          if (row.skipped !== undefined) tally.skipped += weight - 1;
+          return row.problem === undefined ? { ...row, weight } : row;
+        }
         const amended = { index: row.index, line, key, inputs, cells, weight: 1, problem: late.conflictOf(row.index) };
-        this.#count(row, -1);
-        this.#count(amended, 1);
-        tally.markConflict(row);
-        if (faults.length < maxProblems) faults.push({ index: row.index, line, ...amended.problem });
+        tally.add(row, -1);
+        tally.add(amended);
         return amended;
       });
       await this.#ledger.draftSegment(this.#draftId, segment, rows);
       this.segments[segment] = { firstRow, callable: rows.filter(isCallable).length };
     }
-    return faults;
-  }
-
-  #count(row: StoredRow, by: 1 | -1): void {
-    if (row.problem !== undefined) this.#rejected += by;
-    if (row.skipped !== undefined) this.#skipped += by;
-    if (!isCallable(row)) return;
-    this.calls += by;
-    if (row.met === true) this.met += by;
-    this.#changes.add(row, by);
-    if (operationOf({ operations: this.#operations }, row).danger === "irreversible") this.irreversible += by;
   }
 }
 
@@ -265,11 +209,10 @@ type Parts = Pick<RunHead, "segments" | "waves"> & { readonly draftId: string };
 async function inWaves(
   whole: SegmentWriter,
   wholeId: string,
-  order: DraftRequest & DraftDeps & Pick<RunHead, "operations">,
+  order: DraftRequest & DraftDeps & Pick<RunHead, "operations"> & { readonly calls: number },
 ): Promise<Parts> {
-  const { options, profile, retryOf, operations, ledger, inventory } = order;
-  if (options.waves === undefined || whole.calls === 0)
-    return { draftId: wholeId, segments: whole.segments, waves: [] };
+  const { options, profile, retryOf, operations, ledger, inventory, calls: sims } = order;
+  if (options.waves === undefined || sims === 0) return { draftId: wholeId, segments: whole.segments, waves: [] };
   const { gate: text, minSample, sample, onFailure } = options.waves;
   const [{ name, keyColumn, undo }] = operations;
   if (onFailure === "undo" && undo === undefined) {
@@ -277,27 +220,30 @@ async function inWaves(
   }
   const gate = text === undefined ? undefined : parseGate(text);
   if (gate !== undefined) await assertFieldsKnown(inventory, { profile, filter: gate.filter, keyColumn });
-  const ends = waveEnds(options.waves, whole.calls, retryOf === undefined ? "refuse" : "leave-out");
+  const ends = waveEnds(options.waves, sims, retryOf === undefined ? "refuse" : "leave-out");
   const draftId = randomUUID();
-  const writer = new SegmentWriter(ledger, draftId, operations);
+  const writer = new SegmentWriter(ledger, draftId);
   const waves: Wave[] = [];
   const isJudged = (wave: number, calls: number): boolean =>
     gate !== undefined && wave < ends.length - 1 && calls >= minSample;
+  const all = { calls: 0, met: 0, judged: sims };
   for (const [segment, { firstRow }] of whole.segments.entries()) {
     const rows = await ledger.draftedSegment(wholeId, segment, firstRow);
     for (const row of rows) {
       await writer.add(row);
-      if (!isCallable(row) || writer.calls !== ends[waves.length]) continue;
+      if (!isCallable(row)) continue;
+      all.calls += 1;
+      all.met += Number(row.met === true);
+      if (all.calls !== ends[waves.length]) continue;
       await writer.end();
-      const calls = writer.calls - (ends[waves.length - 1] ?? 0);
-      const met = writer.met - waves.reduce((sum, wave) => sum + wave.met, 0);
+      const calls = all.calls - (ends[waves.length - 1] ?? 0);
+      const met = all.met - waves.reduce((sum, wave) => sum + wave.met, 0);
       const judged = isJudged(waves.length, calls) ? Math.min(sample, calls) : 0;
       waves.push({ end: writer.segments.length, calls, met, judged });
     }
   }
   await writer.end();
   await ledger.discard(wholeId);
-  const all = { met: writer.met, calls: writer.calls, judged: writer.calls };
   const { minPercent = 0 } = retryOf === undefined ? (gate ?? {}) : {};
   const at = [...waves, all].findIndex(({ judged, met, calls }) => judged > 0 && met * 100 < calls * minPercent);
   if (at === -1) return { draftId, segments: writer.segments, waves };

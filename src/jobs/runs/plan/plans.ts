@@ -179,10 +179,10 @@ interface ReportDeps {
 }
 
 export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<PlanReport> {
-  const { head, origin, tally, calls, irreversible, problems } = draft;
-  const { operations, sha256, total: rows } = head;
+  const { head, origin, tally } = draft;
+  const { operations, sha256, total: rows, rejectedAtIntake: problemsInAll } = head;
   const operation = maxDangerous(operations);
-  const { verdicts, costly, unchangedSkipped } = tally;
+  const { verdicts, calls, costly, irreversible, unchangedSkipped, problems } = tally;
   const { supersedes, forecast, othersPerMinute } = deps;
   return {
     ...origin,
@@ -200,7 +200,7 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
     othersPerMinute: Math.round(othersPerMinute),
     ...reportOfWaves(head),
     problems,
-    problemsInAll: verdicts.invalid + verdicts.conflict + verdicts["not-allowed"],
+    problemsInAll,
     supersedes,
     warnings: [...supersedes.map(supersedesText), ...(await warningsOf(draft, deps))],
   };
@@ -240,7 +240,7 @@ function supersedesText({ runId, sims }: PlanReport["supersedes"][number]): stri
 
 async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
   const { head, tally, lineOf } = draft;
-  if (head.undoOf !== undefined && draft.calls === 0) {
+  if (head.undoOf !== undefined && tally.calls === 0) {
     const reasons = tally.left.slice(0, 3).map(([reason, left]) => {
       return `${left === 1 ? "1 row" : `${left} rows`}: ${reason.replace("left unchanged: ", "")}`;
     });

@@ -8,7 +8,8 @@ import { SimfleetError } from "#core/errors.ts";
 import type { InputFile } from "#core/files/open-file.ts";
 import { type Filter, hintForNoMatch } from "#fleet/filter.ts";
 import { type RowRequest, readSet } from "#intake/columns.ts";
-import { type LateRows, type ResolvedRow, openRows } from "#intake/read-rows.ts";
+import type { Row } from "#fleet/run.ts";
+import { type LateRows, openRows } from "#intake/read-rows.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { assertFieldsKnown } from "#jobs/inventory/sims.ts";
 
@@ -20,7 +21,7 @@ export interface RowSource {
   readonly origin: { readonly file: string } | { readonly where: string };
   readonly header: readonly string[];
   /** Readable once. @throws IntakeError for a file that cannot be read as input */
-  readonly batches: AsyncIterable<readonly ResolvedRow[]>;
+  readonly batches: AsyncIterable<readonly Row[]>;
   /** Facts that are known at the end of a file. Absent for other sources. */
   readonly late?: LateRows;
   /** SHA-256 of the rows, hex; valid once `batches` has ended. */
@@ -67,14 +68,14 @@ function selectedSource(
   const columns = operation.inputs.filter(({ name }) => set[name] !== undefined);
   const values = columns.map(({ name, isSecret }) => (isSecret === true ? "" : (set[name] ?? "")));
   const digest = createHash("sha256");
-  async function* batches(): AsyncGenerator<readonly ResolvedRow[]> {
+  async function* batches(): AsyncGenerator<readonly Row[]> {
     let rows = 0;
     for await (const batch of keys) {
       yield batch.map((key) => {
         const index = rows++;
         const cells = [key, ...values];
         digest.update(`${cells.join(",")}\n`);
-        return { row: { index, line: index + 2, cells, key, inputs } };
+        return { index, line: index + 2, cells, key, inputs };
       });
     }
   }

@@ -1,16 +1,12 @@
-/**
- * Counts the rows of a plan as they come: by verdict, calls that cost money, and what to warn of. The end of a file may
- * turn counted rows into conflicts, so what a stored row does not tell is remembered in a byte.
- */
+/** Counts the rows of a plan as they come: by verdict, calls that cost money, what the calls change, and what to warn of. */
+import type { RowProblem } from "#fleet/run.ts";
 import { type FieldChange, changesOf, setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { placeholdersIn } from "#fleet/sim-operation/template.ts";
-import { type Changed, type RowVerdict, verdicts } from "../contract.ts";
-import { type FieldValues, type StoredRow, operationOf } from "../ledger/packing.ts";
+import { type Changed, type PlanReport, type RowVerdict, verdicts } from "../contract.ts";
+import { type FieldValues, type StoredRow, isCallable, operationOf } from "../ledger/packing.ts";
 import type { RunHead } from "../ledger/run-record.ts";
-import { type ClassifiedRow, verdictOfRow } from "./classify.ts";
+import { verdictOfRow } from "./classify.ts";
 
-const costlyBit = 1;
-const skippedBit = 2;
 /** Speed classes that a plan looks at; a file with more has another column under this name. */
 const maxUnlisted = 20;
 
@@ -22,69 +18,80 @@ export interface SomeRows {
 }
 
 const rowsNamed = 5;
+/** Problems of single rows that a plan lists. */
+const maxProblems = 1_000;
 
 export class PlanTally {
-  readonly #hasClasses: boolean;
-  readonly #verdicts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<RowVerdict, number>;
-  readonly #unknown: SomeRows = { rows: 0, indexes: [] };
+  rows = 0;
+  /** Rows that cannot be sent. */
+  rejected = 0;
+  /** Rows that are skipped without a call, those that share the call of one included. */
+  skipped = 0;
+  unchangedSkipped = 0;
+  calls = 0;
+  /** Calls among them that cost money. */
+  costly = 0;
+  /** Calls among them that cannot be undone. */
+  irreversible = 0;
+  readonly verdicts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<RowVerdict, number>;
+  readonly unknown: SomeRows = { rows: 0, indexes: [] };
+  readonly changes: ChangeTally;
+  readonly #operations: RunHead["operations"];
+  readonly #problems = new Map<number, PlanReport["problems"][number]>();
   readonly #classes = new Map<string, SomeRows>();
   readonly #left = new Map<string, number>();
-  #bits = new Uint8Array(1_024);
-  #costly = 0;
-  #unchangedSkipped = 0;
 
-  constructor(operation: string) {
-    this.#hasClasses = operation === setSpeedClassName;
+  constructor(operations: RunHead["operations"]) {
+    this.#operations = operations;
+    this.changes = new ChangeTally(operations);
   }
 
-  /** Adds the next row. @param isSkipped it changes nothing and makes no call */
-  add({ row, isCostly }: ClassifiedRow, isSkipped: boolean): void {
-    if (row.index === this.#bits.length) {
-      const grown = new Uint8Array(row.index * 2);
-      grown.set(this.#bits);
-      this.#bits = grown;
-    }
-    this.#bits[row.index] = (isCostly ? costlyBit : 0) | (isSkipped ? skippedBit : 0);
-    this.#count(row, 1);
-    const { skipped: reason } = row;
-    if (reason !== undefined && (this.#left.has(reason) || this.#left.size < maxGroups))
-      this.#left.set(reason, (this.#left.get(reason) ?? 0) + 1);
-  }
-
-  isSkipped(index: number): boolean {
-    return ((this.#bits[index] ?? 0) & skippedBit) !== 0;
-  }
-
-  /** A row turns out to be in conflict with another one. */
-  markConflict(row: StoredRow): void {
-    this.#count(row, -1);
-    this.#verdicts.conflict += 1;
-  }
-
-  counts() {
-    return {
-      verdicts: this.#verdicts,
-      costly: this.#costly,
-      unchangedSkipped: this.#unchangedSkipped,
-      unknown: this.#unknown,
-      classes: [...this.#classes].filter(([, { rows }]) => rows > 0),
-      /** Why rows of an undo are left as they are, the most frequent reason first. */
-      left: [...this.#left].toSorted(([, a], [, b]) => b - a),
-    };
-  }
-
-  #count(row: StoredRow, by: 1 | -1): void {
-    const { index, problem, inputs } = row;
-    const [speedClass = ""] = inputs;
+  /** Counts a row; or no longer, if it turns out to be another one. */
+  add(row: StoredRow, by: 1 | -1 = 1): void {
+    const { index, problem, skipped } = row;
+    if (by === -1) this.#problems.delete(index);
     const verdict = verdictOfRow(row);
-    this.#verdicts[verdict] += by;
-    const isUnchanged = verdict === "unchanged";
-    const isSkipped = isUnchanged && this.isSkipped(index);
-    if (isSkipped) this.#unchangedSkipped += by;
-    const isCalled = verdict === "change" || verdict === "not-in-inventory" || (isUnchanged && !isSkipped);
-    if (isCalled && ((this.#bits[index] ?? 0) & costlyBit) !== 0) this.#costly += by;
-    if (verdict === "not-in-inventory") addTo(this.#unknown, index, by);
-    if (!this.#hasClasses || problem !== undefined) return;
+    this.rows += by;
+    this.verdicts[verdict] += by;
+    if (verdict === "not-in-inventory") addTo(this.unknown, index, by);
+    if (problem !== undefined) this.#addProblem(row, problem, by);
+    else if (this.#operations[0].name === setSpeedClassName) this.#addClass(row, by);
+    if (skipped !== undefined) {
+      this.skipped += by * row.weight;
+      if (verdict === "unchanged") this.unchangedSkipped += by;
+      if (this.#left.has(skipped) || this.#left.size < maxGroups)
+        this.#left.set(skipped, (this.#left.get(skipped) ?? 0) + by);
+    }
+    if (!isCallable(row)) return;
+    this.calls += by;
+    if (row.isCostly === true) this.costly += by;
+    if (operationOf({ operations: this.#operations }, row).danger === "irreversible") this.irreversible += by;
+    this.changes.add(row, by);
+  }
+
+  get classes(): readonly (readonly [string, SomeRows])[] {
+    return [...this.#classes].filter(([, { rows }]) => rows > 0);
+  }
+
+  /** Why rows of an undo are left as they are, the most frequent reason first. */
+  get left(): readonly (readonly [string, number])[] {
+    return [...this.#left].toSorted(([, a], [, b]) => b - a);
+  }
+
+  /** The first problems, in row order. */
+  get problems(): PlanReport["problems"] {
+    const inOrder = [...this.#problems].toSorted(([a], [b]) => a - b);
+    return inOrder.slice(0, maxProblems).map(([, problem]) => problem);
+  }
+
+  /** Only the end of a file shows conflicts, which may come before the other problems. */
+  #addProblem({ index, line }: StoredRow, problem: RowProblem, by: 1 | -1): void {
+    this.rejected += by;
+    const most = problem.code === "conflict" ? 2 * maxProblems : maxProblems;
+    if (by === 1 && this.#problems.size < most) this.#problems.set(index, { line, ...problem });
+  }
+
+  #addClass({ index, inputs: [speedClass = ""] }: StoredRow, by: 1 | -1): void {
     const isNew = !this.#classes.has(speedClass) && this.#classes.size < maxUnlisted;
     if (isNew) this.#classes.set(speedClass, { rows: 0, indexes: [] });
     const some = this.#classes.get(speedClass);
@@ -105,7 +112,7 @@ const maxGroups = 1_000;
 const groupsShown = 10;
 const maxValueLength = 100;
 
-export class ChangeTally {
+class ChangeTally {
   readonly #operations: RunHead["operations"];
   /** Whether rows with the same inputs make the same change, and others another one. */
   readonly #isByInput: boolean;

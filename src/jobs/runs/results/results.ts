@@ -11,7 +11,7 @@ import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { previousColumns } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { type SegmentState, type FieldValues, type Settled, type StoredRow, doubtOf } from "../ledger/packing.ts";
+import { type SegmentState, type FieldValues, type StoredRow, doubtOf } from "../ledger/packing.ts";
 import { type RunRecord, assertHasRows } from "../ledger/run-record.ts";
 
 /** The columns that results add to those of the input. */
@@ -41,20 +41,17 @@ export async function* rowResults(run: RunRecord, ledger: Ledger, from = 0): Asy
     const state = await ledger.segment(run, segment);
     for (const [place, row] of state.rows.entries()) {
       if (row.index < from) continue;
-      const first = row.skipped === undefined ? row.duplicateOf : undefined;
+      const first = row.duplicateOf;
       yield resultOf(run, row, first === undefined ? statusOf(state, place) : await statusOfEarlier(first));
     }
   }
 }
 
 /** The state of one row: its outcome, or whether its call may have been applied. */
-interface RowStatus {
-  readonly settled: Settled | undefined;
-  readonly doubt: string;
-}
+type RowStatus = ReturnType<typeof statusOf>;
 
-function statusOf({ settled, tries }: SegmentState, place: number): RowStatus {
-  return { settled: settled.get(place), doubt: doubtOf(tries.get(place)) };
+function statusOf({ rows, settled, tries }: SegmentState, place: number) {
+  return { skipped: rows[place]?.skipped, settled: settled.get(place), doubt: doubtOf(tries.get(place)) };
 }
 
 /** Finds the segment that contains the row with this index. */
@@ -63,12 +60,11 @@ function segmentOf({ segments }: RunRecord, index: number): number {
   return Math.max(0, (after === -1 ? segments.length : after) - 1);
 }
 
-function resultOf(run: RunRecord, row: StoredRow, { settled, doubt }: RowStatus): RowResult {
+function resultOf(run: RunRecord, row: StoredRow, { skipped, settled, doubt }: RowStatus): RowResult {
   const finishedAt = new Date(run.createdAtMs).toISOString();
   const none = { row, previous: undefined, attempts: 0 };
   if (row.problem !== undefined) return { ...none, outcome: "rejected", reason: row.problem.message, finishedAt };
-  if (row.skipped !== undefined)
-    return { ...none, outcome: "skipped", reason: row.skipped, previous: row.before, finishedAt };
+  if (skipped !== undefined) return { ...none, outcome: "skipped", reason: skipped, previous: row.before, finishedAt };
   if (settled !== undefined) {
     const { finishedAtMs, ...result } = settled;
     return { row, ...result, finishedAt: new Date(finishedAtMs).toISOString() };

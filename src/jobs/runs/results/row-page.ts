@@ -52,8 +52,7 @@ export function planRowPage(
   return pageOf(run, ledger, page, ({ row }) => {
     const verdict = verdictOfRow(row);
     if ((asked ?? verdict) !== verdict) return undefined;
-    const problem = row.problem && { column: "", ...row.problem };
-    return { ...rowOf(run, row, row.before), verdict, ...(problem && { problem }) };
+    return { ...rowOf(run, row, row.before), verdict, problem: row.problem };
   });
 }
 
