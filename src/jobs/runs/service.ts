@@ -242,7 +242,7 @@ export class RunService {
     });
     const { run, report } = plan;
     assertUsable?.(run.profile);
-    const head = { ...run, options: { ...run.options, ...given.options } };
+    const head = { ...run.head, options: { ...run.options, ...given.options } };
     const state = firstState(report, head, { confirm: confirm ?? plan.confirm, policy: config.changes });
     return this.#begin(head, { by, calls: report.calls, state }, async (complete) => {
       const reply = await ledger.commit(complete, state, undefined, plan.takes);

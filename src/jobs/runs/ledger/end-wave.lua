@@ -7,14 +7,15 @@
 -- have superseded all rows is passed over. Nothing is counted for the last wave: its `waveEnd` is 0.
 
 local at, left = tonumber(ARGV[1]), 0
-local state, open, soak, waves, spans = unpack(redis.call('HMGET', KEYS[1], 'state', 'wave', 'soakUntilMs', 'waves', 'segments'))
+local state, open, soak, head = unpack(redis.call('HMGET', KEYS[1], 'state', 'wave', 'soakUntilMs', 'head'))
 if state ~= 'running' or open ~= ARGV[1] or not soak then return end
-waves, spans = cjson.decode(waves), cjson.decode(spans)
+head = cjson.decode(head)
+local waves, spans = head.waves, head.segments
 repeat
   at = at + 1
   for segment = waves[at]['end'], waves[at + 1]['end'] - 1 do
     local is_open = redis.call('HEXISTS', KEYS[3], segment) == 0
-    if is_open then left = left + spans[segment + 1][2] - redis.call('HLEN', KEYS[1] .. ':segment:' .. segment) end
+    if is_open then left = left + spans[segment + 1].callable - redis.call('HLEN', KEYS[1] .. ':segment:' .. segment) end
   end
 until left > 0 or at == #waves - 1
 redis.call('HSET', KEYS[1], 'wave', at, 'waveStart', waves[at]['end'], 'waveLeft', left, 'waveEnd',

@@ -178,9 +178,9 @@ export class Ledger {
       const some = runIds.slice(at, at + readAtOnce);
       const keys = some.flatMap((runId) => [this.#keys.run(runId), this.#keys.runLeases(runId)]);
       const heads = (await readScript.run(this.#redis, keys, [leaseMs])) as [string[], number][];
-      for (const [i, [head, hands]] of heads.entries()) {
-        const hash = fromPairs(head);
-        if (hash.state !== undefined) runs.push(decodeRecord(some[i] ?? "", hash, hands));
+      for (const [pairs, hands] of heads) {
+        const hash = fromPairs(pairs);
+        if (hash.state !== undefined) runs.push(decodeRecord(hash, hands));
       }
     }
     return runs;

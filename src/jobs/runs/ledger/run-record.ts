@@ -1,4 +1,4 @@
-/** The head of a run in the ledger: its origin, options and progress. Stored as a flat hash, read as one value. */
+/** The record of a run in the ledger: its head, which is fixed, and its progress. Stored as a hash, read as one value. */
 import { SimfleetError } from "#core/errors.ts";
 import { problemIn } from "#engine/problem.ts";
 import type { RunOptions, RunState, Tally, Outcome } from "#fleet/run.ts";
@@ -25,108 +25,112 @@ export interface Wave {
   readonly judged: number;
 }
 
-/** Reads a field of the hash. */
-type Reader<T> = (stored: string) => T;
-type Readers = Readonly<Record<string, Reader<unknown>>>;
-type Values<R extends Readers> = { readonly [F in keyof R]: ReturnType<R[F]> };
-type OptionalValues<R extends Readers> = { readonly [F in keyof R]?: ReturnType<R[F]> | undefined };
-
-const asText = (stored: string): string => stored;
-const asNumber = (stored: string): number => Number(stored);
-const asJson = <T>(): Reader<T> => JSON.parse as Reader<T>;
-
-/** Properties that are fixed when a run is submitted. */
-const fixed = {
-  name: asText,
-  profile: asText,
+/** The properties of a run that are fixed when it is submitted. */
+export interface RunHead {
+  readonly runId: string;
+  readonly name: string;
+  readonly profile: string;
   /** `<profile>.<group>`: names the queue that carries the run's jobs, and to the limiter the quota that its calls use. */
-  bucket: asText,
-  options: asJson<RunOptions>(),
+  readonly bucket: string;
+  readonly options: RunOptions;
   /** Operations of its rows, as described at submission; several for an undo whose rows need different calls. */
-  operations: asJson<readonly [SimOperation, ...SimOperation[]]>(),
+  readonly operations: readonly [SimOperation, ...SimOperation[]];
   /** Header cells of the input, unchanged. */
-  header: asJson<readonly string[]>(),
+  readonly header: readonly string[];
   /** Name of the input file, without its folder. */
-  source: asText,
+  readonly source: string;
   /** SHA-256 of the input, hex. */
-  sha256: asText,
+  readonly sha256: string;
   /** Number of rows, and of those that the intake rejected. */
-  total: asNumber,
-  rejectedAtIntake: asNumber,
+  readonly total: number;
+  readonly rejectedAtIntake: number;
   /** Rows settled at submission without a call, because they would change nothing. */
-  skippedAtIntake: asNumber,
-  segments: (stored: string): readonly SegmentSpan[] =>
-    (JSON.parse(stored) as [number, number][]).map(([firstRow, callable]) => ({ firstRow, callable })),
+  readonly skippedAtIntake: number;
+  readonly segments: readonly SegmentSpan[];
   /** Waves, in their order; most runs have none. */
-  waves: asJson<readonly Wave[]>(),
-  createdAtMs: asNumber,
-};
-
-const fixedIfKnown = {
+  readonly waves: readonly Wave[];
+  readonly createdAtMs: number;
   /** ID of the profile's operator. */
-  operator: asText,
+  readonly operator?: string | undefined;
   /** Most frequent changes. Absent: none. */
-  changes: asJson<Changed["changes"]>(),
+  readonly changes?: Changed["changes"] | undefined;
   /** The run is aborted after more failures than this. */
-  maxFailures: asNumber,
+  readonly maxFailures?: number | undefined;
   /** The run whose unsuccessful rows this run retries. */
-  retryOf: asText,
+  readonly retryOf?: string | undefined;
   /** The run whose changes this run undoes. */
-  undoOf: asText,
-  /** Older runs that share no field of a SIM with it, as its plan has found; kept until it starts. */
-  disjoint: (stored: string): readonly string[] => stored.split(" "),
+  readonly undoOf?: string | undefined;
+  /** Older runs that share no field of a SIM with it, as its plan has found. */
+  readonly disjoint?: readonly string[] | undefined;
   /** Who submitted it: `cli:anna`, `schedule:nightly`. */
-  submittedBy: asText,
+  readonly submittedBy?: string | undefined;
   /** The span of its submission as a W3C `traceparent`, which the spans of its segments continue. */
-  traceParent: asText,
-};
+  readonly traceParent?: string | undefined;
+}
 
-const progress = {
-  state: asText as Reader<RunState>,
-  calls: asNumber,
-  throttled: asNumber,
-  /** Index of the wave whose rows are processed, or that was processed last. */
-  wave: asNumber,
-};
-
-const progressIfKnown = {
-  /** The wave has ended; it is checked at this instant of Redis's clock. */
-  soakUntilMs: asNumber,
-  startedAtMs: asNumber,
-  /** When a user last resumed it: it went to the end of its queue then. */
-  resumedAtMs: asNumber,
-  finishedAtMs: asNumber,
-  /** When its rows were removed, to make room (retention.rowDays); the counts stay. */
-  rowsRemovedAtMs: asNumber,
-  /** The file that its results were written to before. */
-  archive: asText,
-  /** Why it was aborted, cancelled or paused. */
-  reason: asText,
-  /** Plan as JSON (plans.ts), kept until the run is started. */
-  plan: asText,
-};
-
-export type RunHead = { readonly runId: string } & Values<typeof fixed> & OptionalValues<typeof fixedIfKnown>;
+/** The head as JSON, and apart from it what scripts read and change. */
+export function encodeHead(head: RunHead): Record<string, string | number> {
+  const { name, profile, total, maxFailures, waves, options } = head;
+  return {
+    head: JSON.stringify(head),
+    name,
+    profile,
+    total,
+    ...(maxFailures === undefined ? {} : { maxFailures }),
+    wave: 0,
+    waveEnd: waves[0]?.end ?? 0,
+    waveLeft: waves[0]?.calls ?? 0,
+    soakMs: options.waves?.soakMs ?? 0,
+    ...(options.waves?.gate === undefined ? {} : { hasGate: 1 }),
+    done: 0,
+    skipped: head.skippedAtIntake,
+    rejected: head.rejectedAtIntake,
+    failed: 0,
+    unknown: 0,
+    failures: 0,
+    calls: 0,
+    throttled: 0,
+  };
+}
 
 /** A run with its current state and progress. */
-export type RunRecord = RunHead &
-  Values<typeof progress> &
-  OptionalValues<typeof progressIfKnown> &
-  ReturnType<typeof derived>;
+export type RunRecord = ReturnType<typeof decodeRecord>;
 
-/** Properties that take several fields, or the leases. @param hands number of leases on the run, as read-run.lua counts them */
-function derived(hash: Readonly<Record<string, string>>, state: RunState, hands: number) {
+/** @param hands number of leases on the run, as read-run.lua counts them */
+export function decodeRecord(hash: Readonly<Record<string, string>>, hands: number) {
+  const head = JSON.parse(hash.head ?? "{}") as RunHead;
+  const state = hash.state as RunState;
+  const numberIn = (field: string): number | undefined => (hash[field] === undefined ? undefined : Number(hash[field]));
   const isEnding = isCutShort(state) && hands > 0;
   return {
+    ...head,
+    head,
+    state,
+    calls: Number(hash.calls),
+    throttled: Number(hash.throttled),
+    /** Index of the wave whose rows are processed, or that was processed last. */
+    wave: Number(hash.wave),
+    /** The wave has ended; it is checked at this instant of Redis's clock. */
+    soakUntilMs: numberIn("soakUntilMs"),
+    startedAtMs: numberIn("startedAtMs"),
+    /** When a user last resumed it: it went to the end of its queue then. */
+    resumedAtMs: numberIn("resumedAtMs"),
+    finishedAtMs: isEnding ? undefined : numberIn("finishedAtMs"),
+    /** When its rows were removed, to make room (retention.rowDays); the counts stay. */
+    rowsRemovedAtMs: numberIn("rowsRemovedAtMs"),
+    /** The file that its results were written to before. */
+    archive: hash.archive,
+    /** Why it was aborted, cancelled or paused. */
+    reason: hash.reason,
+    /** Plan as JSON (plans.ts), kept until the run is started. */
+    plan: hash.plan,
     tally: decodeTally(hash, { isCut: isCutShort(state) && !isEnding }),
     /** The run was aborted or cancelled while calls were in flight that have not all ended: rows may still get an outcome. */
     isEnding,
     /** Work on it is in progress: calls of it may be in flight. */
     isHeld: hands > 0,
     /** Results of the gate by the index of the wave; null: none. */
-    checks: (JSON.parse(hash.waves ?? "[]") as Wave[]).map(
-      (_, wave) => JSON.parse(hash[`check.${wave}`] ?? "null") as WaveCheck | null,
-    ),
+    checks: head.waves.map((_, wave) => JSON.parse(hash[`check.${wave}`] ?? "null") as WaveCheck | null),
     /** The run is over, and rows that were sent without a response have got their outcomes (sent-rows.ts). */
     areSentSettled: hash.areSentSettled !== undefined,
     /** The runs that took rows of this one, which no other run may take. */
@@ -149,49 +153,10 @@ function withPrefix(hash: Readonly<Record<string, string>>, prefix: string): Rea
   return Object.fromEntries(found.map(([field, value]) => [field.slice(prefix.length), value]));
 }
 
-export function encodeHead(head: RunHead): Record<string, string | number> {
-  const { waves, options, segments, disjoint } = head;
-  const known = Object.keys({ ...fixed, ...fixedIfKnown }) as (keyof RunHead)[];
-  const fields = {
-    ...Object.fromEntries(known.map((name) => [name, head[name]])),
-    segments: segments.map(({ firstRow, callable }) => [firstRow, callable]),
-    disjoint: disjoint?.join(" "),
-    wave: 0,
-    waveEnd: waves[0]?.end ?? 0,
-    waveLeft: waves[0]?.calls ?? 0,
-    soakMs: options.waves?.soakMs ?? 0,
-    hasGate: options.waves?.gate === undefined ? undefined : 1,
-    done: 0,
-    skipped: head.skippedAtIntake,
-    rejected: head.rejectedAtIntake,
-    failed: 0,
-    unknown: 0,
-    failures: 0,
-    calls: 0,
-    throttled: 0,
-  };
-  return Object.fromEntries(
-    Object.entries(fields)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : (value as string | number)]),
-  );
-}
-
 /** The fields of a new run that say whether it has started. A run without any call is completed as soon as it starts. */
 export function startOf({ createdAtMs }: RunHead, state: RunState): Record<string, string | number> {
   if (state === "awaiting-approval") return { state };
   return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
-}
-
-const readers: Readers = { ...fixed, ...fixedIfKnown, ...progress, ...progressIfKnown };
-
-/** @param hands number of leases on the run, as read-run.lua counts them */
-export function decodeRecord(runId: string, hash: Readonly<Record<string, string>>, hands: number): RunRecord {
-  const stored = Object.fromEntries(
-    Object.entries(readers).map(([name, read]) => [name, hash[name] === undefined ? undefined : read(hash[name])]),
-  ) as Omit<RunHead, "runId"> & Values<typeof progress> & OptionalValues<typeof progressIfKnown>;
-  const more = derived(hash, stored.state, hands);
-  return { runId, ...stored, ...more, finishedAtMs: more.isEnding ? undefined : stored.finishedAtMs };
 }
 
 /** The fields of the hash that a run's state and tally are read from. */
