@@ -21,23 +21,20 @@
 import { parseTime } from "#core/ago.ts";
 import { SimfleetError } from "#core/errors.ts";
 
-type Comparison = "<" | "<=" | ">" | ">=";
+const comparisons = ["<", "<=", ">", ">="] as const;
+type Comparison = (typeof comparisons)[number];
 
 /** Bound of a comparison: a number (of bytes for a size), an instant, or an age. */
 type Bound = { readonly number: number } | { readonly timeMs: number } | { readonly ageMs: number };
 
-export type Condition =
-  | { readonly kind: "equals" | "differs" | "begins"; readonly field: string; readonly value: string }
-  | { readonly kind: "in"; readonly field: string; readonly values: readonly string[] }
-  | { readonly kind: "exists" | "absent"; readonly field: string }
-  /** `value` is the bound as written. */
-  | {
-      readonly kind: "compares";
-      readonly field: string;
-      readonly operator: Comparison;
-      readonly value: string;
-      readonly bound: Bound;
-    };
+export interface Condition {
+  readonly kind: "=" | "!=" | "^=" | "in" | "exists" | "not exists" | Comparison;
+  readonly field: string;
+  /** One value but for `in`, and none for `exists` and `not exists`. */
+  readonly values: readonly string[];
+  /** Bound of a comparison; its value is the bound as written. */
+  readonly bound?: Bound;
+}
 
 /** No part of an `and` is an `and`, and no part of an `or` is an `or`. An `and` without parts holds for every SIM. */
 export type Expression =
@@ -106,21 +103,21 @@ export function matches(
 
 /** Whether a value meets a condition; undefined: the SIM has none. */
 export function meets(condition: Condition, value: string | undefined, nowMs: number): boolean {
-  switch (condition.kind) {
-    case "equals":
-      return value === condition.value;
-    case "differs":
-      return value !== condition.value;
-    case "begins":
-      return value?.startsWith(condition.value) === true;
+  const { kind, values } = condition;
+  if (value === undefined) return kind === "!=" || kind === "not exists";
+  switch (kind) {
+    case "=":
     case "in":
-      return value !== undefined && condition.values.includes(value);
+      return values.includes(value);
+    case "!=":
+      return !values.includes(value);
+    case "^=":
+      return value.startsWith(values[0] ?? "");
     case "exists":
-      return value !== undefined;
-    case "absent":
-      return value === undefined;
-    case "compares":
-      return value !== undefined && isInOrder(differenceFrom(condition, value, nowMs), condition.operator);
+    case "not exists":
+      return kind === "exists";
+    default:
+      return isInOrder(differenceFrom(condition, value, nowMs), kind);
   }
 }
 
@@ -135,7 +132,8 @@ const number = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const integer = /^-?\d+$/;
 
 /** The value less the bound; NaN if they cannot be compared. */
-function differenceFrom({ bound, value: written }: Condition & { kind: "compares" }, value: string, nowMs: number) {
+function differenceFrom({ bound, values: [written = ""] }: Condition, value: string, nowMs: number): number {
+  if (bound === undefined) return Number.NaN;
   if (!("number" in bound)) {
     const timeMs = number.test(value) ? Number(value) : parseTime(value, "Z");
     return timeMs - ("timeMs" in bound ? bound.timeMs : nowMs - bound.ageMs);
@@ -175,10 +173,9 @@ export function hintForNoMatch(
   { expression }: Filter,
   valuesOf: (field: string) => Iterable<string>,
 ): string | undefined {
-  for (const condition of conditionsIn(expression)) {
-    if (condition.kind !== "equals" && condition.kind !== "in") continue;
-    const { field } = condition;
-    for (const value of condition.kind === "in" ? condition.values : [condition.value]) {
+  for (const { kind, field, values } of conditionsIn(expression)) {
+    if (kind !== "=" && kind !== "in") continue;
+    for (const value of values) {
       const sameLetters = [...valuesOf(field)].filter((known) => known.toLowerCase() === value.toLowerCase());
       const [other] = sameLetters.includes(value) ? [] : sameLetters;
       if (other !== undefined) {
@@ -259,36 +256,21 @@ class Reader {
     if (field === undefined) throw this.#fault("expected a field name or (");
     const operator = this.#take(/\s*(?:[!^<>]=|[=<>]|\s(?:in(?=[\s(])|exists\b|not\s+exists\b))\s*/iy)
       ?.trim()
-      .toLowerCase();
-    switch (operator) {
-      case "=":
-        return { kind: "equals", field, value: this.#value() };
-      case "!=":
-        return { kind: "differs", field, value: this.#value() };
-      case "^=":
-        return { kind: "begins", field, value: this.#value() };
-      case "<":
-      case "<=":
-      case ">":
-      case ">=":
-        return { kind: "compares", field, operator, ...this.#bound() };
-      case "in":
-        return { kind: "in", field, values: this.#values() };
-      case "exists":
-        return { kind: "exists", field };
-      case undefined: {
-        // The name of a member can contain the sign of an operator that does not exist, as in `tags.site~ber`.
-        const sign = field.search(/[~*^]/);
-        if (sign > 0) this.#at = start + sign;
-        const orOpening = field.toLowerCase() === "not" ? "( or " : "";
-        throw this.#fault(`expected ${orOpening}an operator (=, !=, <, <=, >, >=, ^=, in, exists or not exists)`);
-      }
-      default:
-        return { kind: "absent", field };
+      .toLowerCase()
+      .replace(/\s+/, " ") as Condition["kind"] | undefined;
+    if (operator === undefined) {
+      // The name of a member can contain the sign of an operator that does not exist, as in `tags.site~ber`.
+      const sign = field.search(/[~*^]/);
+      if (sign > 0) this.#at = start + sign;
+      const orOpening = field.toLowerCase() === "not" ? "( or " : "";
+      throw this.#fault(`expected ${orOpening}an operator (=, !=, <, <=, >, >=, ^=, in, exists or not exists)`);
     }
+    if (operator === "exists" || operator === "not exists") return { kind: operator, field, values: [] };
+    if ((comparisons as readonly string[]).includes(operator)) return { kind: operator, field, ...this.#bound() };
+    return { kind: operator, field, values: operator === "in" ? this.#values() : [this.#value()] };
   }
 
-  #bound(): Pick<Condition & { kind: "compares" }, "value" | "bound"> {
+  #bound(): Pick<Condition, "values" | "bound"> {
     const start = this.#at;
     const written = this.#value();
     const isBare = this.#text[start] !== '"';
@@ -296,13 +278,13 @@ class Reader {
       /^(-?\d+(?:\.\d+)?)([A-Za-z]*)(\s+ago)?$/i.exec(written) ?? [];
     if (amount === undefined) {
       const timeMs = parseTime(written, "Z");
-      if (!Number.isNaN(timeMs)) return { value: written, bound: { timeMs } };
+      if (!Number.isNaN(timeMs)) return { values: [written], bound: { timeMs } };
       this.#at = start;
       throw this.#fault(
         "expected a number, a size such as 500MB, a date or time such as 2026-01-01, or an age such as 30d ago",
       );
     }
-    if (ago === undefined && unit === "") return { value: written, bound: { number: Number(amount) } };
+    if (ago === undefined && unit === "") return { values: [written], bound: { number: Number(amount) } };
     const [kind, units] = ago === undefined ? (["a size", byteUnits] as const) : (["an age", milliseconds] as const);
     const scale = units.get(unit);
     if (scale === undefined) {
@@ -311,7 +293,7 @@ class Reader {
       throw this.#fault(`expected a unit of ${kind} (${[...units.keys()].join(", ")})`);
     }
     const scaled = Math.round(Number(amount) * scale);
-    return { value: written, bound: ago === undefined ? { number: scaled } : { ageMs: scaled } };
+    return { values: [written], bound: ago === undefined ? { number: scaled } : { ageMs: scaled } };
   }
 
   #values(): string[] {

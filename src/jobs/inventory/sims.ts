@@ -378,7 +378,7 @@ export async function assertNamesKnown(
 async function hasField(inventory: Inventory, { profile, keyColumn, facts }: Searched, field: string) {
   // What complete syncs store is known even if no SIM has a value.
   if (field === keyColumn || (facts.isComplete && facts.fields.includes(field))) return true;
-  const filter: Filter = { text: `${field} exists`, expression: { kind: "exists", field } };
+  const filter: Filter = { text: `${field} exists`, expression: { kind: "exists", field, values: [] } };
   for await (const found of inventory.find(profile, filter, { presence: "all", keyColumn })) {
     if (found.length > 0) return true;
   }

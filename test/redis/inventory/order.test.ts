@@ -146,7 +146,7 @@ it("a sync of 1,000-SIM pages across chunks finds the SIMs that have changed, wh
   expect(known.size).toBe(8_999);
   expect([...known].filter(([, speedClass]) => speedClass === "b").map(([name]) => name)).toEqual(changed);
   const found: string[] = [];
-  const filter = { text: "", expression: { kind: "equals" as const, field: "speedClass", value: "b" } };
+  const filter = { text: "", expression: { kind: "=" as const, field: "speedClass", values: ["b"] } };
   for await (const some of inventory.scan(fleet.profile, filter, { keyColumn: "simId" })) {
     found.push(...some.map(({ key: name }) => name));
   }

@@ -112,7 +112,7 @@ describe("responses to changes of a run", () => {
     await fleet.sync();
     const key = fleet.sandbox.state.sims.simIdAt(7);
     await settle(fleet, await runOn(fleet), key, { simId: key, speedClass: "s1.brand-new" });
-    const filter = { text: "", expression: { kind: "equals", field: "speedClass", value: "s1.brand-new" } } as const;
+    const filter = { text: "", expression: { kind: "=", field: "speedClass", values: ["s1.brand-new"] } } as const;
     const found: string[] = [];
     for await (const batch of fleet.inventory.scan(fleet.profile, filter, { keyColumn: "simId" })) {
       found.push(...batch.map((sim) => sim.key));

@@ -44,20 +44,24 @@ const value = fc.oneof(
   fc.string({ unit: fc.constantFrom('"', "\\", "\n", " ", ",", "(", ")", "=", "!", "<", "^", "a"), maxLength: 8 }),
   fc.constantFrom("and", "in", "exists", "not exists", "s1.fast"),
 );
-const bound = fc.constantFrom<Pick<Condition & { kind: "compares" }, "value" | "bound">>(
-  { value: "7", bound: { number: 7 } },
-  { value: "-1.5", bound: { number: -1.5 } },
-  { value: "500MB", bound: { number: 500_000_000 } },
-  { value: "2026-01-01", bound: { timeMs: Date.UTC(2026, 0, 1) } },
-  { value: "2026-01-01 08:00", bound: { timeMs: Date.UTC(2026, 0, 1, 8) } },
-  { value: "30d ago", bound: { ageMs: 30 * 86_400_000 } },
+const bound = fc.constantFrom<Pick<Condition, "values" | "bound">>(
+  { values: ["7"], bound: { number: 7 } },
+  { values: ["-1.5"], bound: { number: -1.5 } },
+  { values: ["500MB"], bound: { number: 500_000_000 } },
+  { values: ["2026-01-01"], bound: { timeMs: Date.UTC(2026, 0, 1) } },
+  { values: ["2026-01-01 08:00"], bound: { timeMs: Date.UTC(2026, 0, 1, 8) } },
+  { values: ["30d ago"], bound: { ageMs: 30 * 86_400_000 } },
 );
 const comparison = fc.tuple(field, fc.constantFrom("<" as const, "<=" as const, ">" as const, ">=" as const), bound);
 const condition: fc.Arbitrary<Condition> = fc.oneof(
-  fc.record({ kind: fc.constantFrom("equals" as const, "differs" as const, "begins" as const), field, value }),
-  comparison.map(([of, operator, to]) => ({ kind: "compares" as const, field: of, operator, ...to })),
+  fc.record({
+    kind: fc.constantFrom("=" as const, "!=" as const, "^=" as const),
+    field,
+    values: fc.array(value, { minLength: 1, maxLength: 1 }),
+  }),
+  comparison.map(([of, kind, to]) => ({ kind, field: of, ...to })),
   fc.record({ kind: fc.constant("in" as const), field, values: fc.array(value, { minLength: 1, maxLength: 4 }) }),
-  fc.record({ kind: fc.constantFrom("exists" as const, "absent" as const), field }),
+  fc.record({ kind: fc.constantFrom("exists" as const, "not exists" as const), field, values: fc.constant([]) }),
 );
 
 const { expression } = fc.letrec<{ expression: Expression }>((tie) => ({
@@ -82,20 +86,14 @@ function written(one: Expression): string {
       return one.parts.map((part) => `( ${written(part)} )`).join("OR");
     case "not":
       return `NOT (${written(one.part)})`;
-    case "equals":
-      return `${one.field} = ${quoted(one.value)}`;
-    case "differs":
-      return `${one.field}!=${quoted(one.value)}`;
-    case "begins":
-      return `${one.field} ^=${quoted(one.value)}`;
     case "in":
       return `${one.field} IN(${one.values.map(quoted).join(" ,")})`;
     case "exists":
       return `${one.field} EXISTS`;
-    case "absent":
+    case "not exists":
       return `${one.field} Not \n exists`;
-    case "compares":
-      return `${one.field} ${one.operator}${quoted(one.value)}`;
+    default:
+      return `${one.field} ${one.kind}${one.values.map(quoted).join("")}`;
   }
 }
 
@@ -109,19 +107,19 @@ function flat(one: Expression): Expression {
 
 describe("filter parsing", () => {
   it.each<[string, Condition]>([
-    ["speedClass=s1.fast", { kind: "equals", field: "speedClass", value: "s1.fast" }],
-    ["tags.site != berlin", { kind: "differs", field: "tags.site", value: "berlin" }],
+    ["speedClass=s1.fast", { kind: "=", field: "speedClass", values: ["s1.fast"] }],
+    ["tags.site != berlin", { kind: "!=", field: "tags.site", values: ["berlin"] }],
     ["status in (active,ready)", { kind: "in", field: "status", values: ["active", "ready"] }],
     ["status IN( active , ready )", { kind: "in", field: "status", values: ["active", "ready"] }],
-    ["groupId exists", { kind: "exists", field: "groupId" }],
-    ["groupId NOT  exists", { kind: "absent", field: "groupId" }],
-    ['tags.site="Lyon, quay 4"', { kind: "equals", field: "tags.site", value: "Lyon, quay 4" }],
-    ['tags.note="say \\"hi\\" \\\\ bye"', { kind: "equals", field: "tags.note", value: 'say "hi" \\ bye' }],
-    ['tags.note=""', { kind: "equals", field: "tags.note", value: "" }],
-    ["tags.path=C:\\temp", { kind: "equals", field: "tags.path", value: "C:\\temp" }],
-    ["tags.a.b=東京", { kind: "equals", field: "tags.a.b", value: "東京" }],
+    ["groupId exists", { kind: "exists", field: "groupId", values: [] }],
+    ["groupId NOT  exists", { kind: "not exists", field: "groupId", values: [] }],
+    ['tags.site="Lyon, quay 4"', { kind: "=", field: "tags.site", values: ["Lyon, quay 4"] }],
+    ['tags.note="say \\"hi\\" \\\\ bye"', { kind: "=", field: "tags.note", values: ['say "hi" \\ bye'] }],
+    ['tags.note=""', { kind: "=", field: "tags.note", values: [""] }],
+    ["tags.path=C:\\temp", { kind: "=", field: "tags.path", values: ["C:\\temp"] }],
+    ["tags.a.b=東京", { kind: "=", field: "tags.a.b", values: ["東京"] }],
     ["in in (in)", { kind: "in", field: "in", values: ["in"] }],
-    ["exists exists", { kind: "exists", field: "exists" }],
+    ["exists exists", { kind: "exists", field: "exists", values: [] }],
   ])("the filter %s is parsed", (text, only) => expect(conditionsOf(text)).toEqual([only]));
 
   it("filter conditions are joined by `and` or given as several texts", () => {
@@ -151,7 +149,7 @@ describe("filter parsing", () => {
     const [one] = conditionsOf("not=1");
     expect(parseFilter("not(not=1)").expression).toEqual({ kind: "not", part: one });
     expect(conditionsOf("not not exists and not in (1)").map(({ kind, field: of }) => [of, kind])).toEqual([
-      ["not", "absent"],
+      ["not", "not exists"],
       ["not", "in"],
     ]);
   });

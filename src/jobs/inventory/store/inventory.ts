@@ -164,7 +164,7 @@ export class Inventory {
   ) {
     const { search, keyColumn } = options;
     if (search !== undefined || field === keyColumn) return undefined;
-    const by: readonly Condition[] = field === undefined ? [] : [{ kind: "exists", field }];
+    const by: readonly Condition[] = field === undefined ? [] : [{ kind: "exists", field, values: [] }];
     const at = { nowMs: systemClock.wallMs(), ...options };
     const { found, bitmaps } = await this.#select(profile, conjunctsOf(filter), at, by);
     if ([...bitmaps.values()].includes(undefined)) return undefined;
@@ -318,8 +318,7 @@ type Bitmap = readonly [value: string, bits: Buffer];
 /** The only values whose bitmaps decide the conditions; undefined: those of all values do. */
 function valuesOf(conditions: readonly Condition[]): readonly string[] | undefined {
   const values = conditions.map((one) => {
-    if (one.kind === "in") return one.values;
-    return one.kind === "equals" || one.kind === "differs" ? [one.value] : undefined;
+    return ["=", "!=", "in"].includes(one.kind) ? one.values : undefined;
   });
   return values.includes(undefined) ? undefined : [...new Set(values.flatMap((some) => some ?? []))];
 }
@@ -415,8 +414,8 @@ function namedKeys(one: Expression, keyColumn: KeyColumn): readonly string[] | u
     if (one.kind === "and") return named.find((keys) => keys !== undefined);
     return named.includes(undefined) ? undefined : [...new Set(named.flatMap((keys) => keys ?? []))];
   }
-  if (one.kind === "in" && one.field === keyColumn) return [...new Set(one.values)];
-  return one.kind === "equals" && one.field === keyColumn ? [one.value] : undefined;
+  const isNamed = (one.kind === "in" || one.kind === "=") && one.field === keyColumn;
+  return isNamed ? [...new Set(one.values)] : undefined;
 }
 
 // Removes SIMs from the inventory that no sync has listed for long.

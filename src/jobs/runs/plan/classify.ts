@@ -159,7 +159,7 @@ function notAllowed(
 
 /** Whether an operation gives every SIM the value that a condition asks for. */
 function doesSet({ sets }: SimOperation, one: Expression): boolean {
-  return one.kind === "equals" && Object.hasOwn(sets, one.field) && String(sets[one.field]) === one.value;
+  return one.kind === "=" && Object.hasOwn(sets, one.field) && String(sets[one.field]) === one.values[0];
 }
 
 /** Values of fields as the inventory has them; undefined if it does not keep one of these fields. */

@@ -285,7 +285,7 @@ function rowsText({ rows, indexes }: SomeRows, lineOf: Draft["lineOf"]): string 
 async function someSimHas(speedClass: string, { inventory, profile }: KnownFleet): Promise<boolean> {
   const filter: Filter = {
     text: `speedClass=${speedClass}`,
-    expression: { kind: "equals", field: "speedClass", value: speedClass },
+    expression: { kind: "=", field: "speedClass", values: [speedClass] },
   };
   for await (const found of inventory.scan(profile, filter, { keyColumn: "simId" })) if (found.length > 0) return true;
   return false;
