@@ -33,8 +33,6 @@ export interface PlacedAnswer extends Answer {
  */
 export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): O {
   if (!operation.successStatuses.includes(answer.status)) throw refusal(operation, answer);
-  const quick = operation.quickly?.(answer.body);
-  if (quick !== undefined) return quick;
   const body = operation.answer === "status" ? undefined : bodyOf(operation, answer);
   const parsed = operation.output.safeParse(body);
   if (parsed.success) return parsed.data;

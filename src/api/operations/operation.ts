@@ -54,8 +54,6 @@ export interface Operation<I, O> {
   body?(input: I): unknown;
   /** `status` if the body of a success is ignored; it is then parsed as undefined. */
   readonly answer?: "status";
-  /** Parses the body of a success without JSON.parse, if possible; if it returns undefined, `output` is used. */
-  quickly?(body: Buffer): O | undefined;
   /** Parses the body of a success; keeps fields that the interface does not show. */
   readonly output: z.ZodType<O>;
 }

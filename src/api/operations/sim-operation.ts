@@ -8,7 +8,7 @@ import { type SimOperation, valuesOf } from "#fleet/sim-operation/sim-operation.
 import { fillJson, type Json, placeholdersIn } from "#fleet/sim-operation/template.ts";
 import { isImsi, isSimId } from "#fleet/sim/sim.ts";
 import type { Operation, PathParameter } from "./operation.ts";
-import { isSimRecord, simRecord, type SimRecord } from "./sims.ts";
+import { inPlace, isSimRecord, recordSchema, type SimRecord } from "./sims.ts";
 
 /** One row of a run. */
 export interface SimCall {
@@ -34,27 +34,15 @@ export function simOperationCall(operation: SimOperation): Operation<SimCall, Si
     ...(body === undefined ? {} : { body: bodyOf(operation, body) }),
   } as const;
   return operation.answer === "record"
-    ? { ...call, quickly: quickly(operation), output: recordAfter(operation) }
+    ? { ...call, output: recordAfter(operation) }
     : { ...call, answer: "status", output: z.undefined() };
 }
 
 /** A record that shows none of the fields that the operation gives a value is something else. */
 function recordAfter(operation: SimOperation): z.ZodType<SimRecord> {
   const given = fieldsGiven(operation);
-  return simRecord.refine((record) => showsAny(record, given), { path: [given[0] ?? ""] });
-}
-
-/** Every row has such a response: the schema is for those that are wrong. */
-function quickly(operation: SimOperation): (body: Buffer) => SimRecord | undefined {
-  const given = fieldsGiven(operation);
-  return (body) => {
-    try {
-      const record: unknown = JSON.parse(body.toString("utf8"));
-      return isSimRecord(record) && showsAny(record, given) ? record : undefined;
-    } catch {
-      return undefined;
-    }
-  };
+  const schema = recordSchema.refine((record) => showsAny(record, given), { path: [given[0] ?? ""] });
+  return inPlace((record) => isSimRecord(record) && showsAny(record, given), schema);
 }
 
 /** The fields of the record that hold what the operation gives a value. */

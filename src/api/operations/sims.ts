@@ -26,8 +26,18 @@ const shown = {
   speedClass: z.string().nullish(),
 };
 
+/** Validates in place, without a copy, since there are many records and few of their fields are read. @param schema tells what is wrong */
+export function inPlace<T>(isRight: (value: unknown) => boolean, schema: z.ZodType<T>): z.ZodType<T> {
+  return z.custom<T>().superRefine((value, context) => {
+    const issues = isRight(value) ? [] : (schema.safeParse(value).error?.issues ?? []);
+    for (const { path, message } of issues) context.addIssue({ code: "custom", message, path });
+  });
+}
+
+export const recordSchema: z.ZodType<SimRecord> = z.looseObject(shown);
+
 /** A SIM's record as the response to a change. */
-export const simRecord: z.ZodType<SimRecord> = z.looseObject(shown);
+export const simRecord = inPlace(isSimRecord, recordSchema);
 
 /** The query of a paginated list. */
 export function pageQuery(input: ListInput): Record<string, string | undefined> {
@@ -43,24 +53,11 @@ const listing = {
   query: pageQuery,
 } as const;
 
-/**
- * A list may have thousands of records, of which few fields are read: they are validated in place, not copied.
- * @param key the field that identifies a SIM
- */
+/** @param key the field that identifies a SIM */
 function recordsWith(key: "simId" | "imsi"): z.ZodType<SimRecord[]> {
-  const schema = z.looseObject({ ...shown, [key]: z.string() });
-  return z.custom<SimRecord[]>().superRefine((value: unknown, context) => {
-    if (!Array.isArray(value)) {
-      context.addIssue({ code: "custom", message: "is not a list" });
-      return;
-    }
-    const place = value.findIndex((record) => !isSimRecord(record) || typeof record[key] !== "string");
-    if (place < 0) return;
-    // The schema reports the location of the problem.
-    for (const { path, message } of schema.safeParse(value[place]).error?.issues ?? []) {
-      context.addIssue({ code: "custom", message, path: [place, ...path] });
-    }
-  });
+  const hasKey = (record: unknown): boolean => isSimRecord(record) && typeof record[key] === "string";
+  const schema = z.array(z.looseObject({ ...shown, [key]: z.string() }));
+  return inPlace((value) => Array.isArray(value) && value.every(hasKey), schema);
 }
 
 /** Whether a value has the shape of a SIM's record; it is not copied. */
