@@ -168,7 +168,7 @@ export class DropFolderWork {
     onIncident(`${original} was rejected and is in failed/ as ${taken}: ${fault}`);
   }
 
-  async #goOn({ name, rawName, fingerprint, oddity }: FoundFile): Promise<void> {
+  async #goOn({ name, rawName, fingerprint }: FoundFile): Promise<void> {
     const file = readTakenName(name);
     if (file === undefined) return;
     if (nameFault(name) !== undefined) {
@@ -180,12 +180,9 @@ export class DropFolderWork {
     const seen = `${run === undefined ? "no run" : "over"} ${fingerprint}`;
     if (!this.#own.has(file.runId) && !this.#isStill(inProcessing(name), seen)) return;
     this.#own.add(file.runId);
-    const done = await this.#deps.guard.run(`file ${name}`, () => {
-      if (run !== undefined) return this.#finish(file, run);
-      return oddity === undefined
-        ? this.#submit(file, fingerprint)
-        : this.#refuse(file, { reason: oddityText(oddity), faults: [] });
-    });
+    const done = await this.#deps.guard.run(`file ${name}`, () =>
+      run === undefined ? this.#submit(file, fingerprint) : this.#finish(file, run),
+    );
     if (done === quarantined) await this.#quarantine(file, run);
   }
 
@@ -250,10 +247,6 @@ export class DropFolderWork {
     const fields = { file: original, run: runId, ...more };
     return feed.emitOnce({ type, profile: folder.profile, fields }, `${type}:${runId}`);
   }
-}
-
-function oddityText(oddity: NonNullable<FoundFile["oddity"]>): string {
-  return `It is ${oddity}, which replaced the file after it was picked up. Nothing of it was read.`;
 }
 
 /** Distinguishes a claimed file from one with the same name in the folder itself. */
@@ -369,8 +362,6 @@ export interface FoundFile {
   readonly name: string;
   /** Name as stored by the file system. */
   readonly rawName: Buffer;
-  /** Reason to reject the entry. Absent: a regular file. Other entries in the folder itself are not listed. */
-  readonly oddity?: "a symbolic link" | "not a regular file";
   /** Changes with the content: built from inode, size and modification time. */
   readonly fingerprint: string;
 }
@@ -419,8 +410,8 @@ export class Folder {
   }
 
   /**
-   * The matching files of a place, oldest first. In the folder itself links, folders and pipes are ignored; in the others
-   * they are listed with their type.
+   * The matching files of a place, oldest first. In the folder itself links, folders and pipes are ignored; one that has
+   * replaced a file since is refused when it is opened.
    */
   async list(place: Place, isWanted: (name: string) => boolean): Promise<FoundFile[]> {
     const entries = await readdir(this.pathOf(place), { encoding: "buffer" });
@@ -429,7 +420,7 @@ export class Folder {
       const name = rawName.toString(); // invalid UTF-8 is shown as U+FFFD
       if (!isWanted(name)) continue;
       const facts = await this.#facts(place, rawName);
-      if (facts === undefined || (facts.oddity !== undefined && place === "incoming")) continue;
+      if (facts === undefined || (!facts.isFile && place === "incoming")) continue;
       found.push({ name, rawName, ...facts });
     }
     return found.sort((a, b) => Number(a.mtimeNs - b.mtimeNs) || (a.name < b.name ? -1 : 1));
@@ -440,17 +431,11 @@ export class Folder {
     return (await this.#facts(place, Buffer.from(name)))?.fingerprint;
   }
 
-  async #facts(
-    place: Place,
-    rawName: Buffer,
-  ): Promise<(Pick<FoundFile, "fingerprint" | "oddity"> & { mtimeNs: bigint }) | undefined> {
+  async #facts(place: Place, rawName: Buffer) {
     const found = await lstat(this.#rawPath(place, rawName), { bigint: true }).catch(unless("ENOENT"));
     if (found === undefined) return undefined;
     const { ino, size, mtimeNs } = found;
-    const facts = { fingerprint: `${ino} ${size} ${mtimeNs}`, mtimeNs };
-    if (found.isFile()) return facts;
-    const oddity = found.isSymbolicLink() ? ("a symbolic link" as const) : ("not a regular file" as const);
-    return { ...facts, fingerprint: `${oddity} ${facts.fingerprint}`, oddity };
+    return { fingerprint: `${ino} ${size} ${mtimeNs}`, mtimeNs, isFile: found.isFile() };
   }
 
   /** @returns false if another process has already moved it */

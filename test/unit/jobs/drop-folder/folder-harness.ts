@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
+import { FileRefusedError, readFileOnce } from "#core/files/open-file.ts";
 import { type FileRun, type FileRuns, type Refusal, DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { ManualClock } from "../../sandbox/manual-clock.ts";
 import { noGuard } from "../../../support/no-guard.ts";
@@ -34,7 +35,13 @@ class MemoryRuns implements FileRuns {
 
   submit(path: string, { runId, name }: { runId: string; name: string }): Promise<Refusal | undefined> {
     if (this.fault !== undefined) return Promise.reject(this.fault);
-    const content = readFileSync(path, "utf8");
+    let content = "";
+    try {
+      content = readFileOnce(path, { links: "refuse", maxBytes: 1e6 }).bytes.toString();
+    } catch (thrown) {
+      if (thrown instanceof FileRefusedError) return Promise.resolve({ reason: thrown.message, faults: [] });
+      throw thrown;
+    }
     this.meanwhile(path);
     if (this.refusal !== undefined) return Promise.resolve(this.refusal);
     this.submitted.push({ name, runId, content });

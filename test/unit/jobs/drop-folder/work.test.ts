@@ -272,8 +272,10 @@ describe("a drop folder that others can write to", () => {
     );
     expect(namesOf(harness)).toEqual([]);
     expect(harness.runs.reported).toEqual([
-      expect.stringMatching(/^file\.refused link\.csv It is a symbolic link, which replaced the file/),
-      expect.stringMatching(/^file\.refused pipe\.csv It is not a regular file, which replaced the file/),
+      "file.taken link.csv",
+      expect.stringMatching(/^file\.refused link\.csv .*\/processing\/link\.r-\S+ is a symbolic link/),
+      "file.taken pipe.csv",
+      expect.stringMatching(/^file\.refused pipe\.csv .*\/processing\/pipe\.r-\S+ is not a regular file/),
     ]);
   });
 
