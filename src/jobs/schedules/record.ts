@@ -50,9 +50,8 @@ export interface ScheduleRecord {
   readonly failures?: number;
   /** When the first of the failures ended that no success has followed; the alert was sent then. */
   readonly failingSinceMs?: number;
-  readonly requested?: { readonly id: string; readonly by: string; readonly atMs: number };
   readonly execution?: Execution;
-  /** Waits for the current execution to end. */
+  /** Waits for the current execution to end, or was just requested. */
   readonly queued?: Execution;
   readonly last?: EndedExecution;
 }
@@ -60,7 +59,7 @@ export interface ScheduleRecord {
 const fields: RecordFields<ScheduleRecord> = {
   subject: "schedule",
   numbers: ["failures"],
-  objects: ["paused", "requested", "execution", "queued", "last", "actedOn"],
+  objects: ["paused", "execution", "queued", "last", "actedOn"],
 };
 
 /** Fields changed by a move; undefined removes a field. */

@@ -54,7 +54,10 @@ export class ScheduleService {
     if (!isNew) return this.show(name);
     const atMs = clock.wallMs();
     const id = `${executionId(name, Math.floor(atMs / secondMs) * secondMs)}-${randomInt(1_000, 10_000)}`;
-    return this.#update(name, (record) => ({ change: { requested: record?.requested ?? { id, by, atMs } } }));
+    // Whatever the overlap policy is, it waits for the task in progress.
+    return this.#update(name, (record) => ({
+      change: { queued: record?.queued ?? { id, by, dueMs: atMs, startedAtMs: atMs } },
+    }));
   }
 
   /** Ignores the schedule's times until it is resumed; a task in progress continues. */
@@ -109,7 +112,7 @@ export class ScheduleService {
 
   #report(schedule: Schedule, record: ScheduleRecord): routes.ScheduleReport {
     const { profile, cron, task, missed, jitterMs } = schedule;
-    const { paused, execution, queued, requested, last } = record;
+    const { paused, execution, queued, last } = record;
     return reportOf(routes.scheduleReport, {
       ...schedule,
       ...shownOperation(task, profile, this.#deps.operationOf),
@@ -121,7 +124,7 @@ export class ScheduleService {
       failingSince: isoTime(record.failingSinceMs),
       next: paused === undefined ? nextTimes(schedule, this.#deps.clock.wallMs()) : [],
       running: execution && reportOf(routes.execution, named(execution)),
-      isQueued: queued !== undefined || (requested !== undefined && execution !== undefined),
+      isQueued: queued !== undefined && execution !== undefined,
       last: last && reportOf(routes.lastExecution, { ...named(last), seconds: secondsOf(last), dueAtMs: last.dueMs }),
       missed: typeof missed === "string" ? missed : `within ${missed.within}`,
       jitterSeconds: jitterMs / secondMs,

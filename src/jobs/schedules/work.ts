@@ -4,7 +4,7 @@
  * often, or how the previous one ended. A task is started under the execution's id: starting it again after a crash returns
  * the task that was started before. The states follow from the record and the time, so none is stored:
  *   any       -> starting | queued   its time has come (`due`), as the overlap policy says
- *   requested -> starting | queued   a user asks for an execution
+ *   idle      -> queued              a user asks for an execution, which waits for one in progress
  *   queued    -> starting            the previous execution has ended
  *   starting  -> running             the id of the started task is known
  *   starting | running -> idle       the task has ended, cannot be started, or its window has passed
@@ -38,7 +38,7 @@ interface Poll {
   readonly nowMs: number;
 }
 
-type ScheduleState = "due" | "requested" | "queued" | "starting" | "running" | "idle";
+type ScheduleState = "due" | "queued" | "starting" | "running" | "idle";
 type ScheduleResult = StepResult<ScheduleChange>;
 
 /** Longest pause between two polls: so soon the end of a task, a request or a clock that was set is noticed. */
@@ -52,7 +52,6 @@ const startRules: FaultRules = {
 
 const steps: Steps<ScheduleState, Poll, ScheduleChange> = {
   due: passTime,
-  requested: acceptRequest,
   queued: ({ record: { queued }, nowMs }) =>
     move({ queued: undefined, execution: queued && { ...queued, startedAtMs: nowMs } }),
   starting: start,
@@ -100,7 +99,7 @@ export async function workOnSchedule(
         const dueMs = record.dueMs ?? nowMs;
         const execution = record.execution ?? { id: executionId(schedule.name, dueMs), dueMs, startedAtMs: nowMs };
         const { change, events } = ended(poll, execution, { result: "failed", reason, pauses: reason });
-        await save(poll, { ...change, requested: undefined, queued: undefined }, events);
+        await save(poll, { ...change, queued: undefined }, events);
       },
       faultRules: (poll) => ({
         rules: stateOf(poll) === "starting" ? startRules : {},
@@ -113,18 +112,16 @@ export async function workOnSchedule(
 }
 
 function stateOf(poll: Poll): ScheduleState {
-  const { execution, queued, requested } = poll.record;
+  const { execution, queued } = poll.record;
   if (dueAtMs(poll) <= poll.nowMs) return "due";
-  // A request waits for the task in progress, whatever the overlap policy is.
-  if (requested !== undefined && (execution !== undefined || queued === undefined)) return "requested";
   if (execution !== undefined) return execution.ref === undefined ? "starting" : "running";
   return queued === undefined ? "idle" : "queued";
 }
 
 function pointOf({ schedule, record }: Poll, state: ScheduleState): string | undefined {
   if (state === "idle") return undefined;
-  const { execution, queued, requested, dueMs } = record;
-  return `schedule ${schedule.name} ${execution?.id ?? queued?.id ?? requested?.id ?? dueMs ?? ""} ${state}`;
+  const { execution, queued, dueMs } = record;
+  return `schedule ${schedule.name} ${execution?.id ?? queued?.id ?? dueMs ?? ""} ${state}`;
 }
 
 /**
@@ -177,17 +174,7 @@ function passTime(poll: Poll): ScheduleResult {
   if (schedule.overlap !== "skip") return move({ ...next, queued: execution }, ...missed);
   const what = present.ref === undefined ? present.id : `${present.ref.kind} ${present.ref.id}`;
   const why = `the previous task is still in progress: ${what}`;
-  return move(next, ...missed, executionEvent(schedule, "schedule.skipped", { execution, reason: why }));
-}
-
-function acceptRequest({ record: { requested, execution, queued }, nowMs }: Poll): ScheduleResult {
-  if (requested === undefined) return again;
-  const { id, by, atMs } = requested;
-  const wanted: Execution = { id, by, dueMs: atMs, startedAtMs: execution === undefined ? nowMs : atMs };
-  return move({
-    requested: undefined,
-    ...(execution === undefined ? { execution: wanted } : { queued: queued ?? wanted }),
-  });
+  return move(next, ...missed, executionEvent(schedule, "schedule.skipped", execution, { reason: why }));
 }
 
 async function start(poll: Poll): Promise<ScheduleResult> {
@@ -220,10 +207,7 @@ async function start(poll: Poll): Promise<ScheduleResult> {
   const begun = await context.tasks.begin(task, beginning);
   if (typeof begun === "string") return ended(poll, execution, { result: "done", reason: begun });
   const started = { ...execution, ref: begun };
-  return move(
-    { execution: started },
-    executionEvent(schedule, "schedule.started", { execution: started, by: execution.by }),
-  );
+  return move({ execution: started }, executionEvent(schedule, "schedule.started", started, { by: execution.by }));
 }
 
 async function follow(poll: Poll): Promise<ScheduleResult> {
@@ -261,7 +245,7 @@ function ended(poll: Poll, execution: Execution, how: ExecutionEnd) {
   const event =
     result === "missed"
       ? missedEvent(schedule, execution.dueMs, { times: 1, madeUp: "no", reason })
-      : executionEvent(schedule, endEvents[result], { execution, reason, seconds });
+      : executionEvent(schedule, endEvents[result], execution, { reason, seconds });
   const { change, events } = incidentAfter(poll, execution, how);
   return { kind: "move", change: { execution: undefined, last, ...change }, events: [event, ...events] } as const;
 }
@@ -279,7 +263,7 @@ function incidentAfter(
     change = { failures: undefined, failingSinceMs: undefined };
     if (failingSinceMs !== undefined) {
       const since = new Date(failingSinceMs).toISOString();
-      events.push(executionEvent(schedule, "schedule.recovered", { execution, since }));
+      events.push(executionEvent(schedule, "schedule.recovered", execution, { since }));
     }
   } else if (result === "failed") {
     const failures = before + 1;
@@ -288,7 +272,7 @@ function incidentAfter(
       pauses ?? (isOneTooMany ? `it failed ${failures} times in a row, at last: ${reason ?? ""}` : undefined);
     change = { failures, failingSinceMs: failingSinceMs ?? nowMs };
     if (failingSinceMs === undefined) {
-      events.push(executionEvent(schedule, "schedule.failing", { execution, reason }));
+      events.push(executionEvent(schedule, "schedule.failing", execution, { reason }));
     }
     if (because !== undefined) {
       const by = "simfleet";
@@ -304,26 +288,14 @@ function incidentAfter(
 function executionEvent(
   { task }: Schedule,
   type: MoveEvent["type"],
-  {
-    execution,
-    ...more
-  }: {
-    readonly execution: Execution;
-    reason?: string | undefined;
-    seconds?: number | undefined;
-    by?: string | undefined;
-    since?: string;
-  },
+  execution: Execution,
+  more: MoveEvent["fields"],
 ): MoveEvent {
   const due = new Date(execution.dueMs).toISOString();
   return { type, fields: { execution: execution.id, job: task.job, due, cause: execution.ref?.id, ...more } };
 }
 
-function missedEvent(
-  { task }: Schedule,
-  dueMs: number,
-  more: { times: number; madeUp: "yes" | "no"; reason: string | undefined },
-): MoveEvent {
+function missedEvent({ task }: Schedule, dueMs: number, more: MoveEvent["fields"]): MoveEvent {
   return { type: "schedule.missed", fields: { job: task.job, due: new Date(dueMs).toISOString(), ...more } };
 }
 
@@ -396,18 +368,6 @@ const onTimeMs = minuteMs;
 /** Upper limit for counting passed times. */
 const maxCounted = 1_000;
 
-/** Times that have passed since the expected one. */
-export interface PassedTimes {
-  /** The latest of them. */
-  readonly latestMs: number;
-  /** How many, up to `maxCounted`. */
-  readonly count: number;
-  /** Whether the latest passed so long ago that no worker can have been running, or that its window has passed. */
-  readonly isMissed: boolean;
-  /** Whether its task may still start. */
-  readonly isInTime: boolean;
-}
-
 /** The jitter added to a schedule's time; the same in every process. */
 export function jitterOf({ name, jitterMs }: Pick<Schedule, "name" | "jitterMs">, dueMs: number): number {
   if (jitterMs === 0) return 0;
@@ -415,8 +375,12 @@ export function jitterOf({ name, jitterMs }: Pick<Schedule, "name" | "jitterMs">
   return Math.floor((digest.readUInt32BE(0) / 2 ** 32) * jitterMs);
 }
 
-/** The times from `dueMs` (included) to now. */
-export function passedTimes(schedule: Schedule, dueMs: number, nowMs: number): PassedTimes {
+/**
+ * The times from `dueMs` (included) to now.
+ * @returns the latest of them, and how many, up to `maxCounted`; `isMissed`: the latest passed so long ago that no worker
+ *   can have been running, or its window has passed; `isInTime`: its task may still start
+ */
+export function passedTimes(schedule: Schedule, dueMs: number, nowMs: number) {
   const { cron, missed } = schedule;
   let latestMs = dueMs;
   let count = 1;
