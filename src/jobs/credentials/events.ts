@@ -74,7 +74,7 @@ export const events = {
     fields: { ...ofRotation, reason: "why" },
   },
   "credential.expiring": {
-    when: "The secret of a rotation is older than its `maxAgeDays`.",
+    when: "The secret of a rotation is older than its `maxAgeDays`; emitted once a month while it is.",
     sentence: "The secret of {rotation} is due for rotation: it has been in use since {since}",
     advice: "Rotate it with: simfleet credentials rotate {rotation}",
     fields: { rotation: "its name", credentialsId: "the set", since: "when it got its secret, ISO 8601" },

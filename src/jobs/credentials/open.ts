@@ -77,7 +77,7 @@ export class CredentialService {
 
   /** Works on a profile's rotations until stopped. @throws ConfigError if no key to seal secrets is configured */
   async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
-    const { config, clock, freezes, watchOver } = this.#kernel;
+    const { config, clock, freezes, lifecycle, watchOver } = this.#kernel;
     const context = (this.#context ??= {
       ...this.#kernel,
       log: this.log,
@@ -94,15 +94,8 @@ export class CredentialService {
           workOnRotations(name, context, { signal, emit: onIncident }),
         ),
     });
-    const stopWatching = watchAges(profile, context, onIncident);
-    return watchOver(`rotations of ${profile}`, {
-      isMoving: (withinMs) => working.isMoving(withinMs),
-      restart: () => working.restart(),
-      stop: () => {
-        stopWatching();
-        return working.stop();
-      },
-    });
+    lifecycle.onStop(`ages of secrets of ${profile}`, watchAges(profile, context, onIncident));
+    return watchOver(`rotations of ${profile}`, working);
   }
 
   #account(profile: string): RotationAccount {
@@ -392,7 +385,7 @@ export function reportOfRotation(
     lastUsedAtMs: facts?.set.lastUsedAtMs,
     references: facts?.references,
     ...secretOf(parts),
-    ...courseOf(record === undefined || isRotationOver(record) ? undefined : record, rotation),
+    ...courseOf(parts),
     problem: record?.problem && reportOfProblem(record.problem),
   });
 }
@@ -409,8 +402,8 @@ function secretOf({ rotation, record, facts, nowMs }: Parts) {
 }
 
 /** The sets before and after a rotation in progress. */
-function courseOf(record: RotationRecord | undefined, rotation: Rotation | undefined) {
-  if (record === undefined) return { nextAtMs: undefined };
+function courseOf({ record, rotation }: Parts) {
+  if (record === undefined || isRotationOver(record)) return { nextAtMs: undefined };
   return {
     before: record.oldId,
     successor: record.strategy === "successor" ? record.newId : undefined,

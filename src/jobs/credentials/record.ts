@@ -11,7 +11,7 @@
  *   planned | generated | delivered | created -> rolling-back -> failed   it cannot continue and was rolled back
  */
 import type { StoreDeps } from "#engine/move-record.ts";
-import { type Change, type CommonFields, stateStore } from "#engine/record.ts";
+import type { Change, CommonFields } from "#engine/record.ts";
 import type { Rotation } from "./config.ts";
 import type { rotationStates } from "./contract.ts";
 import { type RotationFields, entering, isToBeDone, rotationStore } from "./rotation-machine.ts";
@@ -37,11 +37,6 @@ export interface RotationRecord extends RotationFields {
   readonly rotatedAtMs?: number;
 }
 
-export type RotationHead = Pick<
-  RotationRecord,
-  "name" | "profile" | "rotationId" | "strategy" | "type" | "oldId" | "newId" | "startedAtMs" | "startedBy"
->;
-
 export type RotationChange = Change<RotationRecord>;
 
 type Named = Pick<RotationRecord, "name" | "profile">;
@@ -51,8 +46,6 @@ export type RotationLog = ReturnType<typeof rotationLog>;
 export function rotationLog(deps: StoreDeps) {
   const { redis, keys } = deps;
   const rotationKey = (name: string): string => keys.of("rotation", name);
-  /** Hash: which secret was reported as too old. */
-  const ageKey = (name: string): string => keys.of("rotation", name, "age");
   /** Text that expires: the ages of a profile's secrets were looked at. */
   const agesKey = (profile: string): string => keys.of("rotations", profile, "ages");
   /** Set: names of all rotations that a profile ever started. */
@@ -62,8 +55,6 @@ export function rotationLog(deps: StoreDeps) {
     deps,
     rotationKey,
   );
-  /** `reported`: the set, and since when it had its secret. */
-  const ages = stateStore<CommonFields & { readonly reported?: string }>({ subject: "rotation" }, deps, ageKey);
 
   /** All rotations that a profile ever started, sorted by name. */
   const records = async (profile: string): Promise<RotationRecord[]> => {
@@ -80,7 +71,7 @@ export function rotationLog(deps: StoreDeps) {
     /** The rotations of a profile to be worked on: not over, and not quarantined. */
     inProgress: async (profile: string): Promise<RotationRecord[]> => (await records(profile)).filter(isToBeDone),
 
-    begin: async (head: RotationHead): Promise<RotationRecord> => {
+    begin: async (head: RotationChange & CommonFields & Named): Promise<RotationRecord> => {
       await redis.sadd(namesKey(head.profile), head.name);
       return store.begin(head.name, { ...head, state: "planned", nextAtMs: 0, tries: 0 });
     },
@@ -92,19 +83,11 @@ export function rotationLog(deps: StoreDeps) {
       ),
 
     forget: async ({ name, profile }: Named): Promise<void> => {
-      await redis.multi().unlink(rotationKey(name), ageKey(name)).srem(namesKey(profile), name).exec();
+      await redis.multi().unlink(rotationKey(name)).srem(namesKey(profile), name).exec();
     },
 
     /** Whether the ages of a profile's secrets are to be looked at: no process has done it within this time. */
     claimAges: async (profile: string, withinMs: number): Promise<boolean> =>
       (await redis.set(agesKey(profile), "looked at", "PX", withinMs, "NX")) === "OK",
-
-    /** Emits that a secret is older than its maximum age, once. */
-    noteExpiring: (of: Named, fields: { readonly credentialsId: string; readonly since: string }) =>
-      ages.update(of, (known) => {
-        const reported = `${fields.credentialsId} since ${fields.since}`;
-        if (known?.reported === reported) return undefined;
-        return { change: { reported }, events: [{ type: "credential.expiring", fields }] };
-      }),
   };
 }

@@ -9,6 +9,7 @@ import { dayMs, every, minuteMs, secondMs } from "#core/time.ts";
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 import { nextProblem } from "#engine/problem.ts";
+import type { Feed } from "#events/feed.ts";
 import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
 import { type StepResult, type Steps, giveUp, move, wait } from "#engine/steps.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
@@ -17,7 +18,7 @@ import { type AccountSets, type RotationAccount, accountSets, feature, isDoubtfu
 import type { Rotation, Sink } from "./config.ts";
 import { newSecret } from "./new-secret.ts";
 import { SinkError, type SinkDeps, handOver, sinkFault } from "./sinks.ts";
-import type { RotationChange, RotationHead, RotationLog, RotationRecord, RotationState } from "./record.ts";
+import type { RotationChange, RotationLog, RotationRecord, RotationState } from "./record.ts";
 import { entriesRenamed, placesOf, reasonToKeep, type Reference, referencesIn } from "./references.ts";
 import {
   type RotationDeps,
@@ -30,6 +31,7 @@ import {
 
 export interface RotationContext extends RotationDeps<RotationRecord> {
   readonly log: RotationLog;
+  readonly feed: Pick<Feed, "emitOnce">;
   readonly sinkDeps: SinkDeps;
   /** The configured ones by name, of all profiles. */
   readonly rotations: Readonly<Record<string, Rotation>>;
@@ -147,7 +149,7 @@ function rulesFor({ state }: RotationRecord, fault: unknown): FaultRules {
   return beyondReturn.has(state) ? rejectedLater : rules;
 }
 
-// Checks the age of secrets whose rotation has a maximum age, and reports each older one once.
+// Checks the age of secrets whose rotation has a maximum age, and reports each older one once a month.
 
 const ageIntervalMs = 60 * minuteMs;
 /** Shorter than the interval, so that the process that has looked does so again after it. */
@@ -158,16 +160,15 @@ export function watchAges(profile: string, context: RotationContext, emit: Terms
   const stopping = new AbortController();
   const { signal } = stopping;
   const isNeeded = rotationsOf(profile, context.rotations).some(({ maxAgeMs }) => maxAgeMs !== undefined);
-  const claimAndCheck = async (): Promise<void> => {
-    if (isNeeded && (await context.log.claimAges(profile, ageClaimMs))) await checkAges(profile, context, signal);
-  };
-  const check = (): void => {
-    claimAndCheck().catch((thrown: unknown) => {
+  const check = async (): Promise<void> => {
+    try {
+      if (isNeeded && (await context.log.claimAges(profile, ageClaimMs))) await checkAges(profile, context, signal);
+    } catch (thrown) {
       if (!signal.aborted) emit({ message: `the age of the secrets of ${profile} is not known: ${messageOf(thrown)}` });
-    });
+    }
   };
-  check();
-  const stopChecking = every(ageIntervalMs, check);
+  void check();
+  const stopChecking = every(ageIntervalMs, () => void check());
   return () => {
     stopChecking();
     stopping.abort();
@@ -176,7 +177,7 @@ export function watchAges(profile: string, context: RotationContext, emit: Terms
 
 /** @throws errors of the store; PlatformError */
 export async function checkAges(profile: string, context: RotationContext, signal: AbortSignal): Promise<void> {
-  const { log, clock } = context;
+  const { log, clock, feed } = context;
   const account = accountSets(context.accountFor(profile), signal);
   let listed: ReturnType<typeof account.list> | undefined;
   for (const rotation of rotationsOf(profile, context.rotations)) {
@@ -186,7 +187,9 @@ export async function checkAges(profile: string, context: RotationContext, signa
     const { credentialsId, createdAtMs = 0, updatedAtMs = 0 } = currentSet(rotation, record, sets) ?? {};
     const sinceMs = Math.max(createdAtMs, updatedAtMs);
     if (credentialsId === undefined || sinceMs === 0 || clock.wallMs() - sinceMs < rotation.maxAgeMs) continue;
-    await log.noteExpiring(rotation, { credentialsId, since: new Date(sinceMs).toISOString() });
+    const fields = { rotation: rotation.name, credentialsId, since: new Date(sinceMs).toISOString() };
+    const event = { type: "credential.expiring", profile, fields } as const;
+    await feed.emitOnce(event, `${event.type}:${Object.values(fields).join(":")}`);
   }
 }
 
@@ -454,7 +457,7 @@ export async function planRotation(
   rotation: Rotation,
   terms: { account: RotationAccount; record: RotationRecord | undefined; nowMs: number },
   signal: AbortSignal,
-): Promise<RotationHead> {
+) {
   const { account, record, nowMs } = terms;
   const { name, profile, strategy, type, credentialsId } = rotation;
   requireOperations(account.deployment, needed[strategy], feature);

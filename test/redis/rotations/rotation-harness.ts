@@ -172,6 +172,7 @@ export class RotationHarness {
     onTestFinished(() => webhooks.close());
     return {
       log: rotationLog({ redis: between("redis", place.redis), keys: place.keys, bounds: keptBounds }),
+      feed: this.feed,
       seal: new Seal({ key: this.key, previousKey: undefined }),
       clock: this.clock,
       guard: noGuard,
