@@ -191,12 +191,11 @@ export class DeliveryLog {
     return noted === undefined ? "over" : "noted";
   }
 
-  /** Sends a delivery again. @returns `gone` if it is no longer stored */
-  async redeliver(deliveryId: string): Promise<"pending" | "gone"> {
-    if (partsOf(deliveryId) === undefined) return "gone";
+  /** Has a delivery sent again, if it is still stored. */
+  async redeliver(deliveryId: string): Promise<void> {
     const nowMs = this.#deps.clock.wallMs();
     const due = { nextAttemptAtMs: nowMs, scheduledAtMs: nowMs, finishedAtMs: undefined };
-    const sent = await this.#records.update(
+    await this.#records.update(
       { name: deliveryId, profile: "" },
       (found) =>
         found && {
@@ -204,7 +203,6 @@ export class DeliveryLog {
           condition: this.#pendingPart(found, nowMs, { livesMs: this.#keptMs }),
         },
     );
-    return sent === undefined ? "gone" : "pending";
   }
 
   /** Removes a delivery that is no longer stored from the pending ones. */
@@ -241,24 +239,24 @@ export class DeliveryLog {
 
   /**
    * Deliveries of one webhook, newest first.
-   * @param query `beforeEventId`: only deliveries of older events
+   * @param query `from`: the place of the first one, after `[`, or of the one before it, after `(`
    */
   async newest(
     webhook: string,
-    query: { limit: number; state?: Delivery["state"] | undefined; beforeEventId?: string | undefined },
+    query: { limit: number; state?: Delivery["state"] | undefined; from?: string | undefined },
   ): Promise<Delivery[]> {
     const { deliveries } = this.#keysOf(webhook);
     const found: Delivery[] = [];
-    let before = query.beforeEventId === undefined ? "+" : `(${placeOf(query.beforeEventId)}`;
+    let from = query.from ?? "+";
     while (found.length < query.limit) {
-      const places = await this.#deps.redis.zrevrangebylex(deliveries, before, "-", "LIMIT", 0, readAtOnce);
+      const places = await this.#deps.redis.zrevrangebylex(deliveries, from, "-", "LIMIT", 0, readAtOnce);
       const kept = await Promise.all(places.map((place) => this.#records.get(deliveryIdOf(webhook, eventIdAt(place)))));
       for (const one of kept) {
         if (one !== undefined && (query.state === undefined || one.state === query.state)) found.push(one);
       }
       const last = places.at(-1);
       if (last === undefined || places.length < readAtOnce) break;
-      before = `(${last}`;
+      from = `(${last}`;
     }
     return found.slice(0, query.limit);
   }

@@ -7,7 +7,7 @@ import { reportOf } from "#contract/fields.ts";
 import { documentOfEvent } from "#events/contract.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
 import { type DeliveryContext, type DeliveryQueues, deliverEvent, deliveryQueues, sendOnce, wordsFor } from "./work.ts";
-import { type Delivery, beginDeliveries, deliveryIdOf, DeliveryLog, partsOf, placeOf } from "./deliveries.ts";
+import { type Delivery, beginDeliveries, DeliveryLog, partsOf, placeOf } from "./deliveries.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import type { Receiver } from "./config.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
@@ -110,11 +110,9 @@ export class WebhookService {
     const after = page.cursor === undefined ? undefined : cursorOf(page.cursor);
     const limit = page.limit + 1;
     /** Deliveries of one webhook after the cursor, in the combined order of all webhooks: by event, then by name. */
-    const pageOf = async (name: string): Promise<Delivery[]> => {
-      const older = await this.#deps.log.newest(name, { limit, state, beforeEventId: after?.eventId });
-      if (after === undefined || name >= after.webhook) return older;
-      const same = await this.#deps.log.delivery(deliveryIdOf(name, after.eventId));
-      return same === undefined || (state !== undefined && same.state !== state) ? older : [same, ...older];
+    const pageOf = (name: string): Promise<Delivery[]> => {
+      const from = after && `${name < after.webhook ? "[" : "("}${placeOf(after.eventId)}`;
+      return this.#deps.log.newest(name, { limit, state, from });
     };
     const found = (await Promise.all((webhook === undefined ? this.#names() : [webhook]).map(pageOf))).flat();
     found.sort((a, b) => (rankOf(a) < rankOf(b) ? 1 : -1));
@@ -142,8 +140,8 @@ export class WebhookService {
       const message = `${webhook} is stopped: resume it with simfleet webhooks resume ${webhook}`;
       throw new SimfleetError("WEBHOOK_STOPPED", message);
     }
-    if ((await this.#deps.log.redeliver(deliveryId)) === "pending")
-      await this.#deps.queues.enqueueNow(webhook, event.id);
+    await this.#deps.log.redeliver(deliveryId);
+    await this.#deps.queues.enqueueNow(webhook, event.id);
     return this.delivery(deliveryId);
   }
 
