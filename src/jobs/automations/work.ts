@@ -74,22 +74,18 @@ async function begin(automation: Automation, wanted: readonly Decided[], deps: A
   }
   for (const claimed of new Set(claims.values())) {
     const those = wanted.filter(({ event }) => claims.get(event.id) === claimed);
-    await beginOne(automation, { id: claimed, those, deps });
+    await beginOne(automation, { id: claimed, those }, deps);
   }
 }
 
-interface ClaimedTask {
-  readonly id: string;
-  readonly those: readonly Decided[];
-  readonly deps: AutomationDeps;
-}
+type ClaimedTask = Readonly<{ id: string; those: readonly Decided[] }>;
 
-async function beginOne(automation: Automation, task: ClaimedTask): Promise<void> {
-  const { id, those, deps } = task;
+async function beginOne(automation: Automation, task: ClaimedTask, deps: AutomationDeps): Promise<void> {
+  const { id, those } = task;
   const cause = those[0]?.event;
   const events = those.length;
   const reported = { events, event: cause?.id, on: cause?.type, job: automation.action.job };
-  const begun = await doTask(automation, task).then(
+  const begun = await doTask(automation, task, deps).then(
     ({ id: ref }) => {
       const event = { type: "automation.started", fields: { ...reported, cause: ref } } as const;
       return { ref, counted: "done" as const, event };
@@ -103,9 +99,11 @@ async function beginOne(automation: Automation, task: ClaimedTask): Promise<void
   await deps.log.begun(automation, { id, events, ...begun });
 }
 
-async function doTask({ name, profile, action }: Automation, task: ClaimedTask): Promise<TaskReference> {
-  const { id, those } = task;
-  const { tasks, log } = task.deps;
+async function doTask(
+  { name, profile, action }: Automation,
+  { id, those }: ClaimedTask,
+  { tasks, log }: AutomationDeps,
+): Promise<TaskReference> {
   const by = `automation:${name}`;
   const chain = [...new Set([...those.flatMap((one) => one.chain), name])];
   if (action.job === "apply") {

@@ -32,19 +32,19 @@ async function reportOfFreezes(
   runs: RunService,
 ): Promise<routes.FreezeReport> {
   const profiles = Object.keys(config.profiles);
-  const workers = await Promise.all(profiles.map(async (name) => [name, await runs.workersOf(name)] as const));
   const ordered = await freezes.ordered();
-  const held = await Promise.all(
-    profiles.map(async (name) => {
-      const freeze = await freezes.of(name);
-      return [name, freeze === undefined ? null : { reason: freeze.reason, until: isoTime(freeze.untilMs) }] as const;
-    }),
-  );
+  const held: Record<string, routes.FreezeReport["profiles"][string]> = {};
+  const workers: Record<string, number> = {};
+  for (const name of profiles) {
+    const freeze = await freezes.of(name);
+    held[name] = freeze === undefined ? null : { reason: freeze.reason, until: isoTime(freeze.untilMs) };
+    workers[name] = await runs.workersOf(name);
+  }
   return {
     ordered: ordered === undefined ? null : reportOfOrdered(ordered),
-    profiles: Object.fromEntries(held),
+    profiles: held,
     store,
-    workers: Object.fromEntries(workers),
+    workers,
     runs: await runs.running(),
     periods: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
       name,

@@ -89,7 +89,7 @@ export function storageService(deps: SweepDeps & Pick<Kernel, "feed">) {
    * @returns undefined if another process has
    * @throws Error if a clock may be wrong: what seems old may be minutes old
    */
-  const sweepIfDue = async (signal: AbortSignal): Promise<SweepReport | undefined> => {
+  const sweepIfDue = async (signal: AbortSignal) => {
     const [seconds] = await redis.time();
     const nowMs = Number(seconds) * 1_000;
     await noteProfiles(profiles, nowMs, deps);
@@ -127,7 +127,10 @@ function assertClocksAgree({ nowMs, processMs, sweptMs }: { nowMs: number; proce
 /** @returns a function that stops it, after the removal in progress */
 export function watchStorage(
   storage: Pick<StorageService, "sweepIfDue" | "warnIfLow">,
-  report: { readonly onSwept: (report: SweepReport) => void; readonly onProblem: (message: string) => void },
+  report: {
+    readonly onSwept: (report: Awaited<ReturnType<typeof sweep>>) => void;
+    readonly onProblem: (message: string) => void;
+  },
 ): () => Promise<void> {
   const { onSwept, onProblem } = report;
   const stopping = new AbortController();
@@ -143,9 +146,7 @@ export function watchStorage(
     }
   };
   const tick = (): void => {
-    sweeping ??= sweepOnce().finally(() => {
-      sweeping = undefined;
-    });
+    sweeping ??= sweepOnce().finally(() => (sweeping = undefined));
     storage.warnIfLow().catch((thrown: unknown) => onProblem(`Redis's memory is unknown: ${messageOf(thrown)}`));
   };
   tick();
@@ -172,21 +173,12 @@ export interface SweepDeps extends Pick<
   readonly archiveOf: (run: RunRecord) => Promise<{ readonly report: object; readonly lines: AsyncIterable<string> }>;
 }
 
-export interface SweepReport {
-  readonly runs: number;
-  readonly rowsOfRuns: number;
-  readonly goneSims: number;
-  readonly rotations: number;
-  readonly profiles: number;
-  /** Data that could not be removed, with the reason. */
-  readonly problems: readonly string[];
-}
-
 /**
  * @param nowMs by Redis's clock, ms since the epoch: that of a process may be wrong
  * @param signal aborts between two runs
+ * @returns how much was removed; `problems`: what could not be, with the reason
  */
-export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal): Promise<SweepReport> {
+export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal) {
   const { config, syncs, ledger, runRemoval } = deps;
   const { retention } = config;
   const profiles = Object.keys(config.profiles);
@@ -303,20 +295,17 @@ const profilesKey = (keys: Keys): string => keys.of("profiles");
 
 type Deps = Pick<Kernel, "redis" | "keys">;
 
-/** A profile that is kept, and since when no worker has had it and no sync of it has started. */
-export interface FormerProfile {
-  readonly profile: string;
-  readonly sinceMs: number;
-}
-
 export async function noteProfiles(profiles: readonly string[], nowMs: number, { redis, keys }: Deps): Promise<void> {
   if (profiles.length > 0) await redis.zadd(profilesKey(keys), ...profiles.flatMap((profile) => [nowMs, profile]));
 }
 
-/** The noted profiles that are not among the configured ones, longest unused first; a sync is a use, also by a command. */
-export async function formerProfiles(configured: readonly string[], { redis, keys }: Deps): Promise<FormerProfile[]> {
+/**
+ * The noted profiles that are not among the configured ones, and since when no worker has had them and no sync of them has
+ * started, longest unused first.
+ */
+export async function formerProfiles(configured: readonly string[], { redis, keys }: Deps) {
   const noted = await redis.zrange(profilesKey(keys), "0", "-1", "WITHSCORES");
-  const former: FormerProfile[] = [];
+  const former: { profile: string; sinceMs: number }[] = [];
   for (let at = 0; at < noted.length; at += 2) {
     const profile = noted[at] ?? "";
     if (configured.includes(profile)) continue;

@@ -18,7 +18,7 @@ import { resultLines } from "#jobs/runs/results/results.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { Keys } from "#redis/keys.ts";
 import type { Retention } from "#jobs/storage/config.ts";
-import { type SweepDeps, type SweepReport, sweep } from "#jobs/storage/service.ts";
+import { type SweepDeps, sweep } from "#jobs/storage/service.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { begunAtMs, keptBounds, settledAs, submit } from "../ledger/run-of.ts";
 
@@ -80,7 +80,7 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
     pass: (days: number) => {
       nowMs += days * dayMs;
     },
-    sweep: (retention: Partial<Retention> = {}, on: Redis = redis): Promise<SweepReport> => {
+    sweep: (retention: Partial<Retention> = {}, on: Redis = redis) => {
       const deps = { ...storeDeps, redis: on };
       return sweep(sweepDeps(deps, { ...kept, ...retention }), nowMs, new AbortController().signal);
     },
