@@ -141,6 +141,13 @@ export function cellText(value: unknown): string {
     .join(" ");
 }
 
+/** The fields of one document that have a value, a line each. */
+export function fieldsText(document: object): string {
+  const fields = Object.entries(document).filter(([, value]) => value !== null);
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join("\n");
+}
+
 /** `speedClass` is headed SPEED CLASS, `counts.done` COUNTS DONE. */
 function headingOf({ name, heading }: Pick<Column<never>, "name" | "heading">): string {
   return (heading ?? name)

@@ -218,7 +218,10 @@ async function prepare(): Promise<Prepared> {
     return runId;
   };
   await worker.ask("/v1/syncs", { as: "admin", method: "POST" });
-  await until("the fleet was read", async () => (await worker.sims.facts("default")).isComplete);
+  await until(
+    "the fleet was read",
+    async () => (await worker.app.service(inventory).store.facts("default")).isComplete,
+  );
   await worker.app.service(inventory).service.remember("default");
   const overId = await started(worker.csv(10, "s1.8xfast"));
   const failedId = await started(`${worker.csv(2)}8942319999999999999,s1.fast\n`);

@@ -7,6 +7,7 @@ import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { type PlatformError, SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { App } from "#kernel/app.ts";
+import type { AppFeature } from "#kernel/feature.ts";
 import { duration } from "../format.ts";
 import type { Output } from "../output.ts";
 
@@ -22,6 +23,19 @@ const silentAtStopMs = 500;
 export interface LocalWork {
   isServed(): Promise<boolean>;
   work(onIncident: (incident: Incident) => void): Promise<Working>;
+}
+
+/** What this process can do of a feature's work under a key; undefined with a remote worker, which does it itself. */
+export function localWork<Key>(
+  app: App | undefined,
+  feature: AppFeature<{
+    isServed(key: Key): Promise<boolean>;
+    consume(key: Key, onIncident: (incident: Incident) => void): Promise<Working>;
+  }>,
+  key: Key,
+): LocalWork | undefined {
+  const service = app?.service(feature);
+  return service && { isServed: () => service.isServed(key), work: (onIncident) => service.consume(key, onIncident) };
 }
 
 /** Says a text if no process does the work; a remote worker, without `work` here, does it itself. */

@@ -4,28 +4,10 @@ import { asList } from "#contract/fields.ts";
 import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";
 import { SimfleetError, ConfigError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
-import type { Feed } from "#events/feed.ts";
 import { everySim, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
-import type { SimService } from "./service.ts";
-import {
-  type PageRequest,
-  assertNamesKnown,
-  countByValue,
-  countSims,
-  countsOfAll,
-  documentOfSim,
-  exportLines,
-  fieldsIn,
-  fieldsOf,
-  maxSorted,
-  namesOfRecord,
-  newestPage,
-  orderOf,
-  pageOfAll,
-  sortedPage,
-  timeColumns,
-} from "./sims.ts";
+import type { OpenInventory } from "./open.ts";
+import * as sims from "./sims.ts";
 import { type Change, type ChangeType, type SimDocument, changeTypes } from "./contract.ts";
 import type { FoundSim, Inventory } from "./store/inventory.ts";
 import type { Account } from "#api/account.ts";
@@ -40,30 +22,24 @@ import { jsonWithoutSecrets } from "#fleet/sim/sim-fields.ts";
 /** How long a count that need not be exact may take. */
 const countLimitMs = 1_000;
 
-export interface InventoryDeps extends Pick<
-  Kernel,
-  "redis" | "keys" | "clock" | "feed" | "account" | "profileOf" | "keyColumnOf"
-> {
-  readonly sims: SimService;
-  readonly store: Inventory;
-  readonly profiles: readonly string[];
-  /** @throws ConfigError with what a profile lacks to call the platform */
-  readonly assertCallable: (profile: string) => void;
-}
+type InventoryDeps = Kernel & OpenInventory & { readonly process: "worker" | "command" };
 
 export function inventoryEndpoints(deps: InventoryDeps): readonly Endpoint[] {
-  return [...syncEndpoints(deps), ...simEndpoints(deps), ...readEndpoints(deps), ...fleetEndpoints(deps)];
+  return [...syncEndpoints(deps), ...simEndpoints(deps), ...readEndpoints(deps)];
 }
 
-function syncEndpoints({ sims, profiles, profileOf, assertCallable, ...deps }: InventoryDeps): readonly Endpoint[] {
+function syncEndpoints(deps: InventoryDeps): readonly Endpoint[] {
+  const { service, config, client, process, profileOf } = deps;
   return [
     endpoint(routes.listSyncs, async () => {
-      const reports = await Promise.all((await readSharing(deps)).firsts(profiles).map(sims.syncReport));
+      const reports = await Promise.all(
+        (await readSharing(deps)).firsts(Object.keys(config.profiles)).map(service.syncReport),
+      );
       return { syncs: reports.filter((report) => report !== undefined), nextCursor: null };
     }),
     endpoint(routes.showSync, async ({ params }) => {
       const profile = profileOf(params.profile);
-      const report = await sims.syncReport(profile);
+      const report = await service.syncReport(profile);
       if (report !== undefined) return report;
       throw new SimfleetError(
         "NOT_FOUND",
@@ -72,11 +48,12 @@ function syncEndpoints({ sims, profiles, profileOf, assertCallable, ...deps }: I
     }),
     creating(routes.startSync, ({ query, by }) => {
       const profile = profileOf(query.profile);
-      assertCallable(profile);
+      // A command without credentials may leave the sync to a worker.
+      if (process === "worker") client(profile);
       return {
         newId: () => profile,
         // A sync in progress continues, unless the request restarts it.
-        create: () => sims.sync(profile, { by, mode: query.restart === "true" ? "restart" : "resume" }),
+        create: () => service.sync(profile, { by, mode: query.restart === "true" ? "restart" : "resume" }),
         pathOf: () => `/syncs/${profile}`,
       };
     }),
@@ -87,30 +64,30 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
   const { store, keyColumnOf, profileOf, clock } = deps;
   return [
     endpoint(routes.listSims, async ({ query: { sort, limit, cursor, ...query } }) => {
-      const order = sort === undefined ? undefined : orderOf(sort);
-      const { one, all } = await select(query, deps, order && { fields: [order.field], others: namesOfRecord });
+      const order = sort === undefined ? undefined : sims.orderOf(sort);
+      const { one, all } = await select(query, deps, order && { fields: [order.field], others: sims.namesOfRecord });
       const page = { limit, cursor };
-      const pageOf = async (each: Selected, part: PageRequest) => {
+      const pageOf = async (each: Selected, part: sims.PageRequest) => {
         const { found, nextCursor } = await (order === undefined
-          ? newestPage(store, each, part)
-          : sortedPage(store, each, { order, ...part }));
+          ? sims.newestPage(store, each, part)
+          : sims.sortedPage(store, each, { order, ...part }));
         return { sims: found.map(each.show), nextCursor };
       };
-      const shown = await (one === undefined ? pageOfAll(all, page, pageOf) : pageOf(one, page));
+      const shown = await (one === undefined ? sims.pageOfAll(all, page, pageOf) : pageOf(one, page));
       return { ...shown, isComplete: all.every(({ facts }) => facts.isComplete) };
     }),
     endpoint(routes.countSimsBy, async ({ query: { by: field, ...query } }) => {
       const { one, all } = await select(query, deps, field === undefined ? undefined : { fields: [field] });
-      const countOf = (each: Selected) => countByValue(store, { ...each, field });
+      const countOf = (each: Selected) => sims.countByValue(store, { ...each, field });
       const isComplete = all.every(({ facts }) => facts.isComplete);
       if (one !== undefined) return { isComplete, ...(await countOf(one)) };
       const counted = all.map(async (each) => ({ profile: each.profile, counts: await countOf(each) }));
-      return { isComplete, ...countsOfAll(await Promise.all(counted)) };
+      return { isComplete, ...sims.countsOfAll(await Promise.all(counted)) };
     }),
     endpoint(routes.countSims, async ({ query }) => {
       const { all } = await select(query, deps);
       const limits = { clock, limitMs: countLimitMs };
-      const counts = await Promise.all(all.map((each) => countSims(store, each, limits)));
+      const counts = await Promise.all(all.map((each) => sims.countSims(store, each, limits)));
       return {
         count: counts.reduce((sum, { count }) => sum + count, 0),
         isExact: counts.every(({ isExact }) => isExact),
@@ -118,16 +95,16 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
     }),
     endpoint(routes.listSimFields, async ({ query }) => {
       const profile = profileOf(query.profile);
-      return { fields: await fieldsOf(store, profile, keyColumnOf(profile)), maxSorted };
+      return { fields: await sims.fieldsOf(store, profile, keyColumnOf(profile)), maxSorted: sims.maxSorted };
     }),
     endpoint(routes.exportSims, async ({ query: { format, columns: written, ...query } }) => {
       const columns = written?.split(",").map((name) => name.trim());
       const ofProfiles = query.allProfiles === "true" ? ["profile"] : [];
-      const others = [...ofProfiles, ...timeColumns];
+      const others = [...ofProfiles, ...sims.timeColumns];
       const { one, all } = await select(query, deps, { fields: columns ?? [], others });
       const stored = all.flatMap(({ facts }) => facts.fields);
-      const usual = [...ofProfiles, ...all.map(({ keyColumn }) => keyColumn), ...stored, ...timeColumns];
-      const lines = exportLines(documentsOf(store, all), { format, columns: columns ?? [...new Set(usual)] });
+      const usual = [...ofProfiles, ...all.map(({ keyColumn }) => keyColumn), ...stored, ...sims.timeColumns];
+      const lines = sims.exportLines(documentsOf(store, all), { format, columns: columns ?? [...new Set(usual)] });
       return { format, fileName: `${one?.profile ?? "all"}.sims.${format}`, lines };
     }),
     endpoint(routes.showSim, async ({ params: { sim: key }, query }) => {
@@ -136,7 +113,7 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
       if (sim === undefined) {
         throw new SimfleetError("NOT_FOUND", `${key} is not in the inventory; update it with: simfleet sims sync`);
       }
-      return documentOfSim({ key, sim }, { keyColumn: keyColumnOf(profile), facts: await store.facts(profile) });
+      return sims.documentOfSim({ key, sim }, { keyColumn: keyColumnOf(profile), facts: await store.facts(profile) });
     }),
   ];
 }
@@ -162,14 +139,16 @@ async function select(
   if (isOfAll && query.profile !== undefined) {
     throw new SimfleetError("USAGE", "Name one profile, or ask for all profiles, not both");
   }
-  const profiles = isOfAll ? (await readSharing(deps)).firsts(deps.profiles) : [deps.profileOf(query.profile)];
+  const profiles = isOfAll
+    ? (await readSharing(deps)).firsts(Object.keys(deps.config.profiles))
+    : [deps.profileOf(query.profile)];
   const all = await Promise.all(profiles.map((profile) => selectIn(profile, query, deps)));
-  await assertNamesKnown(
+  await sims.assertNamesKnown(
     deps.store,
     all,
-    all.flatMap(({ filter }) => fieldsIn(filter)),
+    all.flatMap(({ filter }) => sims.fieldsIn(filter)),
   );
-  await assertNamesKnown(deps.store, all, fields, others);
+  await sims.assertNamesKnown(deps.store, all, fields, others);
   return { one: isOfAll ? undefined : all[0], all };
 }
 
@@ -182,7 +161,7 @@ async function selectIn(profile: string, query: SelectionQuery, { store, keyColu
   const named = query.allProfiles === "true" ? { profile } : {};
   const show = (found: FoundSim): SimDocument => ({
     ...named,
-    ...documentOfSim(found, { keyColumn, facts }),
+    ...sims.documentOfSim(found, { keyColumn, facts }),
     ...named,
   });
   return { profile, filter, presence, keyColumn, search: query.search, nowMs: systemClock.wallMs(), facts, show };
@@ -194,7 +173,8 @@ async function* documentsOf(store: Inventory, all: readonly Selected[]): AsyncGe
   }
 }
 
-function readEndpoints({ feed, profileOf, account, clock, ...deps }: InventoryDeps): readonly Endpoint[] {
+function readEndpoints(deps: InventoryDeps): readonly Endpoint[] {
+  const { service, feed, profileOf, account, clock } = deps;
   return [
     endpoint(routes.readSim, async ({ params, query, signal }) => {
       const record = await readNow(account(profileOf(query.profile)), "readSim", params.sim, signal);
@@ -204,44 +184,21 @@ function readEndpoints({ feed, profileOf, account, clock, ...deps }: InventoryDe
       const entries = await readNow(account(profileOf(query.profile)), "readStatusHistory", params.sim, signal);
       return { statuses: entries as Record<string, unknown>[], nextCursor: null };
     }),
-    endpoint(routes.listChanges, async ({ query: { profile, limit, cursor, since, type, sim, field, by } }) => {
-      const sinceMs = parseInstant(since);
-      const sharers = (await readSharing(deps)).sharers(profileOf(profile));
-      const asked = { profile: sharers, types: asList(type), sim, field, by, sinceMs };
-      return changesOf(feed, asked, { limit, cursor });
+    endpoint(routes.listChanges, async ({ query: { profile: named, limit, cursor, since, type, ...fields } }) => {
+      const profile = (await readSharing(deps)).sharers(profileOf(named));
+      const asked = { profile, types: asList(type) ?? changeTypes, sinceMs: parseInstant(since), fields };
+      const { events, nextCursor } = await feed.newest(asked, { limit, cursor });
+      return { changes: events.map(changeOf), nextCursor };
     }),
-  ];
-}
-
-function fleetEndpoints({ sims, profileOf }: InventoryDeps): readonly Endpoint[] {
-  return [
-    endpoint(routes.showFleet, ({ query }) => sims.fleet(profileOf(query.profile))),
+    endpoint(routes.showFleet, ({ query }) => service.fleet(profileOf(query.profile))),
     endpoint(routes.fleetHistory, async ({ query }) => ({
-      points: await sims.fleetPoints(profileOf(query.profile), query.hours),
+      points: await service.fleetPoints(profileOf(query.profile), query.hours),
     })),
   ];
 }
 
-// Changes of the fleet, for display and JSON: the inventory's events, newest first.
-
-export async function changesOf(
-  feed: Pick<Feed, "newest">,
-  query: {
-    readonly profile: string | readonly string[];
-    readonly types?: readonly ChangeType[] | undefined;
-    readonly sim?: string | undefined;
-    readonly field?: string | undefined;
-    readonly by?: "run" | "external" | undefined;
-    readonly sinceMs?: number | undefined;
-  },
-  page: { limit: number; cursor?: string | undefined },
-): Promise<{ changes: Change[]; nextCursor: string | null }> {
-  const { profile, types = changeTypes, sim, field, by, sinceMs } = query;
-  const { events, nextCursor } = await feed.newest({ profile, types, sinceMs, fields: { sim, by, field } }, page);
-  return { changes: events.map(changeOf), nextCursor };
-}
-
-function changeOf({ id, type, atMs, fields, values = {} }: Event): Change {
+/** An event of the inventory, for display and JSON. */
+export function changeOf({ id, type, atMs, fields, values = {} }: Event): Change {
   const { sim = "", field, by, cause = "" } = fields;
   return {
     id,

@@ -14,19 +14,12 @@ export const inventory = feature({
     const { openInventory } = await import("./open.ts");
     const opened = openInventory(kernel);
     const { service, store } = opened;
-    const { config, clock, client, logger, lifecycle } = kernel;
+    const { config, clock, logger, lifecycle } = kernel;
     const configured = Object.keys(config.profiles);
     return {
       service: opened,
       routes: async ({ process }) =>
-        (await import("./endpoints.ts")).inventoryEndpoints({
-          ...kernel,
-          sims: service,
-          store,
-          profiles: configured,
-          // A command without credentials may leave the sync to a worker.
-          assertCallable: (profile) => void (process === "worker" && client(profile)),
-        }),
+        (await import("./endpoints.ts")).inventoryEndpoints({ ...kernel, ...opened, process }),
       work: async (profiles) => {
         const { logActivity } = await import("#engine/activity-log.ts");
         const { activityOfSyncs } = await import("./service.ts");
@@ -43,7 +36,7 @@ export const inventory = feature({
         );
       },
       readings: async () => {
-        const facts = configured.map(async (profile) => ({ profile, ...(await service.facts(profile)) }));
+        const facts = configured.map(async (profile) => ({ profile, ...(await store.facts(profile)) }));
         return (await Promise.all(facts)).flatMap(({ profile, known, gone, listedAtMs }) => [
           { metric: "sims" as const, value: known, labels: { profile, standing: "listed" } },
           { metric: "sims" as const, value: gone, labels: { profile, standing: "gone" } },

@@ -53,5 +53,5 @@ export function openInventory(kernel: Kernel) {
     return kernel.watchOver(`syncs of ${profile}`, working);
   };
 
-  return { service, store, syncs, syncSince, consume };
+  return { service, store, syncs, isServed: queues.isServed, syncSince, consume };
 }

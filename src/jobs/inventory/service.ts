@@ -1,13 +1,14 @@
 /** Operations on syncs, and the counts of the fleet, current and over time. */
 import type { Activity } from "#engine/activity-log.ts";
+import { reportOf } from "#contract/fields.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import { keepAnswers } from "#core/kept.ts";
-import { isoTime, minuteMs } from "#core/time.ts";
+import { minuteMs } from "#core/time.ts";
 import { everySim } from "#fleet/filter.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import type { Counts, FleetPoint, FleetReport, SimCounts, SyncReport } from "./contract.ts";
+import * as routes from "./contract.ts";
 import { countByValue } from "./sims.ts";
 import type { Inventory } from "./store/inventory.ts";
 import { type SyncLog, type SyncState, newSyncId } from "./store/sync-record.ts";
@@ -24,15 +25,17 @@ export function simService(
     readonly queues: ProfileJobs;
   },
 ) {
-  const { store, syncs, queues, clock, keyColumnOf } = deps;
-  const history = fleetHistory(deps);
-  const kept = keepAnswers<FleetReport>(clock, minKeptMs);
+  const { store, syncs, queues, redis, keys, clock, keyColumnOf } = deps;
+  const kept = keepAnswers<routes.FleetReport>(clock, minKeptMs);
 
   /**
    * Starts a sync, or resumes an interrupted one. The consumer of the profile's syncs, usually a worker, carries it out.
    * @param order `by`: who requests it
    */
-  const sync = async (profile: string, order: { by: string; mode?: "resume" | "restart" }): Promise<SyncReport> => {
+  const sync = async (
+    profile: string,
+    order: { by: string; mode?: "resume" | "restart" },
+  ): Promise<routes.SyncReport> => {
     const { by, mode = "resume" } = order;
     const state = await syncs.begin(profile, newSyncId(await syncs.nowMs()), mode, by);
     await queues.enqueue(state.profile, "now");
@@ -40,13 +43,13 @@ export function simService(
   };
 
   /** The sync in progress, or the last one; undefined if there never was one. */
-  const syncReport = async (profile: string): Promise<SyncReport | undefined> => {
+  const syncReport = async (profile: string): Promise<routes.SyncReport | undefined> => {
     const state = await syncs.state(profile);
     return state === undefined ? undefined : reportOfSync(state);
   };
 
   /** Counts the fleet, for the dashboard and for scheduled reports. */
-  const fleet = (profile: string): Promise<FleetReport> =>
+  const fleet = (profile: string): Promise<routes.FleetReport> =>
     kept(profile, async () => {
       const lastSync = await syncReport(profile);
       return countFleet(store, { profile, keyColumn: keyColumnOf(profile), lastSync, atMs: await syncs.nowMs() });
@@ -55,28 +58,26 @@ export function simService(
   /** Stores a point of the fleet's history, unless one was stored in the last five minutes. */
   const remember = async (profile: string): Promise<void> => {
     const atMs = clock.wallMs();
+    const slotMs = slotOf(atMs);
+    const key = keys.fleetHistory(profile);
     const { known } = await store.facts(profile);
-    if (known === 0 || !(await history.isDue(profile, atMs))) return;
+    if (known === 0 || (await redis.zcount(key, slotMs, slotMs)) > 0) return;
     const { total, bySpeedClass } = await fleet(profile);
-    await history.add(profile, { atMs, total, bySpeedClass });
+    const point: StoredPoint = { atMs, total, bySpeedClass };
+    const before = `(${slotMs - keepMs}`;
+    await redis.multi().zadd(key, slotMs, JSON.stringify(point)).zremrangebyscore(key, "-inf", before).exec();
   };
 
-  /** Counts of the fleet over time, oldest first. */
-  const fleetPoints = async (profile: string, hours: number): Promise<FleetPoint[]> => {
-    const points = await history.since(profile, clock.wallMs() - hours * 60 * minuteMs);
-    return points.map(({ atMs, ...point }) => ({ at: new Date(atMs).toISOString(), ...point }));
+  /** Counts of the fleet over time, oldest first; if two processes stored the same point, one of them. */
+  const fleetPoints = async (profile: string, hours: number): Promise<routes.FleetPoint[]> => {
+    const since = slotOf(clock.wallMs() - hours * 60 * minuteMs);
+    const texts = await redis.zrangebyscore(keys.fleetHistory(profile), since, "+inf");
+    const points = texts.map((text) => JSON.parse(text) as StoredPoint);
+    const distinct = new Map(points.map((point) => [slotOf(point.atMs), point])).values();
+    return [...distinct].map(({ atMs, ...point }) => ({ at: new Date(atMs).toISOString(), ...point }));
   };
 
-  return {
-    sync,
-    syncReport,
-    /** Whether a live process handles the syncs of the profile. */
-    isServed: (profile: string) => queues.isServed(profile),
-    facts: (profile: string) => store.facts(profile),
-    fleet,
-    remember,
-    fleetPoints,
-  };
+  return { sync, syncReport, fleet, remember, fleetPoints };
 }
 
 /** Key for SIMs without a value. */
@@ -85,8 +86,8 @@ const maxGroups = 50;
 
 async function countFleet(
   store: Inventory,
-  of: { profile: string; keyColumn: KeyColumn; lastSync: SyncReport | undefined; atMs: number },
-): Promise<FleetReport> {
+  of: { profile: string; keyColumn: KeyColumn; lastSync: routes.SyncReport | undefined; atMs: number },
+): Promise<routes.FleetReport> {
   const { profile, keyColumn, lastSync, atMs } = of;
   const countBy = (field: string) => {
     const query = { profile, keyColumn, filter: everySim, presence: "listed", field } as const;
@@ -109,7 +110,7 @@ async function countFleet(
   };
 }
 
-function countsOf(values: SimCounts["values"], max = values.length): Counts {
+function countsOf(values: routes.SimCounts["values"], max = values.length): routes.Counts {
   const shown = values.slice(0, max).map(({ value, count }) => [value ?? none, count] as const);
   const rest = values.slice(max).reduce((sum, { count }) => sum + count, 0);
   return Object.fromEntries(rest === 0 ? shown : [...shown, ["other", rest]]);
@@ -126,58 +127,20 @@ interface StoredPoint {
 const spacingMs = 5 * minuteMs;
 const keepMs = 7 * 24 * 60 * minuteMs;
 
-function fleetHistory({ redis, keys }: Pick<Kernel, "redis" | "keys">) {
-  return {
-    /** Whether the five-minute interval of this time has no point yet. */
-    isDue: async (profile: string, atMs: number): Promise<boolean> =>
-      (await redis.zcount(keys.fleetHistory(profile), slotOf(atMs), slotOf(atMs))) === 0,
-
-    add: async (profile: string, point: StoredPoint): Promise<void> => {
-      const key = keys.fleetHistory(profile);
-      const slotMs = slotOf(point.atMs);
-      const before = `(${slotMs - keepMs}`;
-      await redis.multi().zadd(key, slotMs, JSON.stringify(point)).zremrangebyscore(key, "-inf", before).exec();
-    },
-
-    /** Points, oldest first; if two processes stored the same point, one of them. */
-    since: async (profile: string, sinceMs: number): Promise<StoredPoint[]> => {
-      const texts = await redis.zrangebyscore(keys.fleetHistory(profile), slotOf(sinceMs), "+inf");
-      const points = texts.map((text) => JSON.parse(text) as StoredPoint);
-      return [...new Map(points.map((point) => [slotOf(point.atMs), point])).values()];
-    },
-  };
-}
-
 function slotOf(atMs: number): number {
   return Math.floor(atMs / spacingMs) * spacingMs;
 }
 
 // The report of a sync, for display and JSON.
 
-export function reportOfSync(state: SyncState): SyncReport {
-  const { syncId, profile, phase, sims, pages, added, changed, returned, gone } = state;
-  const { startedAtMs, finishedAtMs, reason, problem } = state;
-  return {
-    syncId,
-    profile,
-    state: phase,
-    sims,
-    pages,
-    added,
-    changed,
-    returned,
-    gone,
-    startedAt: new Date(startedAtMs).toISOString(),
-    startedBy: state.startedBy ?? null,
-    finishedAt: isoTime(finishedAtMs),
-    seconds: finishedAtMs === undefined ? null : (finishedAtMs - startedAtMs) / 1e3,
-    ...(reason === undefined ? {} : { reason }),
-    ...(problem === undefined ? {} : { problem: reportOfProblem(problem) }),
-  };
+export function reportOfSync(state: SyncState): routes.SyncReport {
+  const { phase, startedAtMs, finishedAtMs, problem } = state;
+  const seconds = finishedAtMs === undefined ? undefined : (finishedAtMs - startedAtMs) / 1e3;
+  return reportOf(routes.syncReport, { ...state, state: phase, seconds, problem: problem && reportOfProblem(problem) });
 }
 
 /** The last syncs for the log. */
-export function activityOfSyncs(reports: readonly (SyncReport | undefined)[]): Activity[] {
+export function activityOfSyncs(reports: readonly (routes.SyncReport | undefined)[]): Activity[] {
   return reports
     .filter((report) => report !== undefined)
     .map(({ syncId, profile, state, sims, added, changed, returned, gone, reason }) => {

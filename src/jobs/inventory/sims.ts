@@ -14,7 +14,7 @@ import {
   type FoundSim,
   type Inventory,
   type InventoryFacts,
-  type SimPresence,
+  type ScanOptions,
   fieldTextOf,
 } from "./store/inventory.ts";
 import type { KnownSim } from "./records/sim-record.ts";
@@ -24,15 +24,7 @@ export const maxSorted = 10_000;
 const maxFields = 100;
 
 /** The SIMs of a profile that a request selects. */
-export interface Selection {
-  readonly profile: string;
-  readonly filter: Filter;
-  readonly presence: SimPresence;
-  readonly keyColumn: KeyColumn;
-  readonly search?: string | undefined;
-  /** Instant from which ages in the filter count, ms since the epoch. Default: now. */
-  readonly nowMs?: number;
-}
+export type Selection = ScanOptions & { readonly profile: string; readonly filter: Filter };
 
 // Counts.
 

@@ -2,7 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { type Context, choiceOption, withCaller } from "#cli/context.ts";
 import { grouped } from "#cli/format.ts";
-import { listCommand, listing, type List, listText, withPageOptions } from "#cli/list.ts";
+import { fieldsText, listCommand, listing, type List, listText, withPageOptions } from "#cli/list.ts";
 import type { App } from "#kernel/app.ts";
 import * as routes from "./contract.ts";
 import { type DeliveryReport, type WebhookReport, deliveryStates } from "./contract.ts";
@@ -98,12 +98,9 @@ function showCommand(context: Context): Command {
   const example = "simfleet webhooks deliveries show ops.1790000000000-0";
   return withCaller(context, command, example, async ({ client, output }, deliveryId) => {
     const shown = await client.call(routes.showDelivery, { params: { deliveryId } });
-    output.answer(shown, ({ event, ...delivery }) => {
-      const about = { ...delivery, at: event.at, profile: event.profile, ...event.fields };
-      const present = Object.entries(about).filter(([, value]) => value !== null);
-      const width = Math.max(...present.map(([name]) => name.length));
-      return present.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
-    });
+    output.answer(shown, ({ event, ...delivery }) =>
+      fieldsText({ ...delivery, at: event.at, profile: event.profile, ...event.fields }),
+    );
   });
 }
 

@@ -1,12 +1,11 @@
 /** `simfleet authkeys …`: the AuthKeys of the user that a profile authenticates as. */
 import { authKeys } from "../feature.ts";
 import { requireOwner } from "../config.ts";
-import type { App } from "#kernel/app.ts";
 import { type Context, confirm, withCaller, yesOption } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
-import { type LocalWork, followWork, sayIfUnserved, showStatus } from "#cli/follow/follow-work.ts";
+import { followWork, localWork, sayIfUnserved, showStatus } from "#cli/follow/follow-work.ts";
 import { systemClock } from "#core/time.ts";
 import { problemText } from "#cli/format.ts";
 
@@ -70,26 +69,21 @@ function rotateCommand(context: Context): Command {
     }
     const body = replace === undefined ? undefined : { replace };
     const begun = await client.call(routes.rotateAuthKey, { query: { profile, user }, body });
-    // A remote worker carries rotations out itself.
-    const ownerIn = ({ kernel }: App) => requireOwner(kernel.config.authKeys, profile, user);
-    const localWork: LocalWork | undefined = app && {
-      isServed: () => app.service(authKeys).isServed(ownerIn(app)),
-      work: (onIncident) => app.service(authKeys).consume(ownerIn(app), onIncident),
-    };
+    const work = app && localWork(app, authKeys, requireOwner(app.kernel.config.authKeys, profile, user));
     const resumeCommand = `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`;
     if (flags.detach === true) {
       output.answer(begun, (shown) => shown.rotationId);
       const hint = "No worker is running: the rotation starts with the next one (simfleet worker), or with:";
-      await sayIfUnserved(localWork, output, `${hint} ${resumeCommand}`);
+      await sayIfUnserved(work, output, `${hint} ${resumeCommand}`);
       return 0;
     }
     const { report, exitCode } = await followWork<routes.AuthKeyRotationReport>({
       output,
       interrupt,
       what: "rotation",
-      isRemote: localWork === undefined,
+      isRemote: work === undefined,
       resumeCommand,
-      localWork,
+      localWork: work,
       report: () => client.call(routes.showAuthKeyRotation, { query: { profile, user } }),
       endOf: (shown) => endOf(shown, flags.wait === true),
       show: showStatus(output, ({ now, problem }) => ({
@@ -104,7 +98,7 @@ function rotateCommand(context: Context): Command {
     output.answer(report, (shown) => rotationText(shown));
     if (report.state === "active" && !interrupt.aborted) {
       const hint = "No worker is running: start one (simfleet worker), or revoke later with:";
-      await sayIfUnserved(localWork, output, `${hint} ${resumeCommand} --wait`);
+      await sayIfUnserved(work, output, `${hint} ${resumeCommand} --wait`);
     }
     return exitCode;
   });

@@ -1,11 +1,11 @@
 /** `simfleet credentials …`: the account's Credential Sets and their rotation. */
 import * as routes from "../contract.ts";
 import { credentials } from "../feature.ts";
-import { type Caller, type Context, type ProcessIo, confirm, withCaller, yesOption } from "#cli/context.ts";
+import { type Context, type ProcessIo, confirm, withCaller, yesOption } from "#cli/context.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { type LocalWork, followWork, sayIfUnserved, showStatus } from "#cli/follow/follow-work.ts";
+import { followWork, localWork, sayIfUnserved, showStatus } from "#cli/follow/follow-work.ts";
 import { addAbortSignal } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { Command, Option } from "@commander-js/extra-typings";
@@ -97,18 +97,8 @@ function confirmCommand(context: Context): Command {
     const report = await caller.client.call(routes.confirmRotation, { params: { name } });
     caller.output.answer(report, (shown) => rotationStatusText(shown));
     const hint = `No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`;
-    await sayIfUnserved(workOn(caller, report.profile), caller.output, hint);
+    await sayIfUnserved(localWork(caller.app, credentials, report.profile), caller.output, hint);
   });
-}
-
-/** The work on a profile's rotations in this process; undefined with a remote worker, which carries them out itself. */
-function workOn({ app }: Caller, profile: string): LocalWork | undefined {
-  return (
-    app && {
-      isServed: () => app.service(credentials).isServed(profile),
-      work: (onIncident) => app.service(credentials).consume(profile, onIncident),
-    }
-  );
 }
 
 function rotateCommand(context: Context): Command {
@@ -136,21 +126,21 @@ function rotateCommand(context: Context): Command {
       if (!(await confirm(context.io, `Create ${what} and deliver it to its sinks?`))) return 1;
     }
     const begun = await client.call(routes.rotateCredentials, { params });
-    const localWork = workOn(caller, profile);
+    const work = localWork(caller.app, credentials, profile);
     if (nextStep !== null) output.say(`Resuming the rotation of ${begun.startedAt ?? ""}.`);
     if (flags.detach === true) {
       output.answer(begun, (shown) => shown.rotationId ?? "");
       const hint = "No worker is running: the rotation continues with the next one (simfleet worker)";
-      await sayIfUnserved(localWork, output, hint);
+      await sayIfUnserved(work, output, hint);
       return 0;
     }
     const { report, exitCode } = await followWork<routes.RotationReport>({
       output,
       interrupt: context.io.interrupt,
       what: "rotation",
-      isRemote: localWork === undefined,
+      isRemote: work === undefined,
       resumeCommand,
-      localWork,
+      localWork: work,
       report: () => client.call(routes.showRotation, { params }),
       endOf,
       show: showStatus(output, lineOf),
@@ -160,7 +150,7 @@ function rotateCommand(context: Context): Command {
     if (report.nextStep === null) return exitCode;
     output.say(waitText(report));
     const hint = `No worker is running: run simfleet worker, or resume later with ${resumeCommand}`;
-    await sayIfUnserved(localWork, output, hint);
+    await sayIfUnserved(work, output, hint);
     return exitCode;
   });
 }

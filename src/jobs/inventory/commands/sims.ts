@@ -1,10 +1,10 @@
 /** `simfleet sims …`: the inventory. */
 import * as routes from "../contract.ts";
 import { inventory } from "../feature.ts";
-import { type Change, type SimCounts, type SimDocument, type SyncReport, changeTypes, showSync } from "../contract.ts";
+import { type SimDocument, type SyncReport, changeTypes } from "../contract.ts";
 import { type Context, type Caller, withCaller, choiceOption } from "#cli/context.ts";
 import { sinceOption, assertFilter, whereOption } from "#cli/values.ts";
-import { type List, answerList, cellText, oneDocument, withPageOptions, withListOptions } from "#cli/list.ts";
+import { type List, answerList, fieldsText, oneDocument, withPageOptions, withListOptions } from "#cli/list.ts";
 import { counted, grouped, duration, nextAttemptText, problemText } from "#cli/format.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import { hintForNoMatch, parseFilter } from "#fleet/filter.ts";
@@ -12,7 +12,7 @@ import { Command, Option, type OptionValues } from "@commander-js/extra-typings"
 import * as usageRoutes from "#jobs/usage/contract.ts";
 import { bucketOf } from "#api/operations/operation.ts";
 import { listSims } from "#api/operations/sims.ts";
-import { followWork, showStatus } from "#cli/follow/follow-work.ts";
+import { followWork, localWork, sayIfUnserved, showStatus } from "#cli/follow/follow-work.ts";
 import type { App } from "#kernel/app.ts";
 
 export function simsCommand(context: Context): Command {
@@ -86,11 +86,7 @@ function showCommand(context: Context): Command {
     const request = { params: { sim: key }, query: { profile } };
     const sim: Readonly<Record<string, unknown>> =
       fresh === true ? await client.call(routes.readSim, request) : await client.call(routes.showSim, request);
-    output.answer(sim, (shown) => {
-      const fields = Object.entries(shown).filter(([, value]) => value !== null);
-      const width = Math.max(...fields.map(([name]) => name.length));
-      return fields.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join("\n");
-    });
+    output.answer(sim, fieldsText);
   });
 }
 
@@ -108,15 +104,14 @@ function changesCommand(context: Context): Command {
     .addOption(choiceOption("--kind <kind>", "only this kind of change", kinds));
   const example = "simfleet sims changes --since 24h --by external --field speedClass";
   return withCaller(context, withPageOptions(command), example, async ({ client, profile, output }, options) => {
-    const { since, sim, field, kind, limit, cursor } = options;
-    const by = options.by === "run" || options.by === "external" ? options.by : undefined;
+    const { since, sim, field, by, kind, limit, cursor } = options;
     const type = changeTypes.find((one) => one === `sim.${kind}`);
     const query = { profile, sim, field, by, type, since, limit, cursor };
     answerList(output, await client.call(routes.listChanges, { query }), changeList, options);
   });
 }
 
-const changeList: List<"changes", Change> = {
+const changeList: List<"changes", routes.Change> = {
   name: "changes",
   route: routes.listChanges,
   empty: "No changes recorded.",
@@ -183,7 +178,10 @@ function profileList(total: number): List<"profiles", { readonly profile: string
   };
 }
 
-function valueList(field: string, { profiles, total }: SimCounts): List<"values", SimCounts["values"][number]> {
+function valueList(
+  field: string,
+  { profiles, total }: routes.SimCounts,
+): List<"values", routes.SimCounts["values"][number]> {
   return {
     name: "values",
     route: routes.countSimsBy,
@@ -249,11 +247,9 @@ function syncCommand(context: Context): Command {
       return code;
     }
     output.answer(started, ({ syncId }) => syncId);
-    if (app !== undefined && !(await app.service(inventory).service.isServed(started.profile))) {
-      output.say(
-        "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync",
-      );
-    }
+    const hint =
+      "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync";
+    await sayIfUnserved(localWork(app, inventory, started.profile), output, hint);
     return 0;
   });
 }
@@ -287,6 +283,7 @@ export function followSync(
   { client, app, output }: Pick<Caller, "client" | "app" | "output">,
   interrupt: AbortSignal,
 ): Promise<{ report: SyncReport; exitCode: number }> {
+  const work = localWork(app, inventory, profile);
   return followWork<SyncReport>({
     output,
     interrupt,
@@ -298,14 +295,14 @@ export function followSync(
       const stopped = `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`;
       return { exitCode: 1, lines: [wasLocal ? stopped : "The sync continues in its worker."] };
     },
-    localWork: app && {
-      isServed: () => app.service(inventory).service.isServed(profile),
+    localWork: work && {
+      ...work,
       work: async (onIncident) => {
-        await app.kernel.assertAddress(profile);
-        return app.service(inventory).consume(profile, onIncident);
+        await app?.kernel.assertAddress(profile);
+        return work.work(onIncident);
       },
     },
-    report: () => client.call(showSync, { params: { profile } }),
+    report: () => client.call(routes.showSync, { params: { profile } }),
     show: showStatus(output, (shown) => lineOf(shown, app, profile)),
   });
 }

@@ -28,16 +28,7 @@ import { usageFields, withUsage } from "./usage.ts";
 
 export { fieldInputOf, fieldTextOf } from "../records/sim-record.ts";
 
-export interface InventoryFacts {
-  /** Number of listed SIMs, and of SIMs that are gone. */
-  readonly known: number;
-  readonly gone: number;
-  /** Whether a sync has ever completed. */
-  readonly isComplete: boolean;
-  /** When the last completed sync started, ms by Redis's clock. */
-  readonly listedAtMs: number | undefined;
-  readonly fields: readonly string[];
-}
+export type InventoryFacts = Readonly<Awaited<ReturnType<Inventory["facts"]>>>;
 
 /** Presence of the SIMs that a scan includes. */
 export type SimPresence = "listed" | "gone" | "all";
@@ -89,12 +80,15 @@ export class Inventory {
     return inventoryOf(this.#deps, profile);
   }
 
-  async facts(profile: string): Promise<InventoryFacts> {
+  async facts(profile: string) {
     const head = await this.#deps.redis.hgetall(this.#deps.keys.simsHead(await this.#name(profile)));
     return {
+      /** Number of listed SIMs, and of SIMs that are gone. */
       known: Number(head.known ?? 0),
       gone: Number(head.gone ?? 0),
+      /** Whether a sync has ever completed. */
       isComplete: head.settled !== undefined,
+      /** When the last completed sync started, ms by Redis's clock. */
       listedAtMs: head.listedAtMs === undefined ? undefined : Number(head.listedAtMs),
       fields: [
         ...(head.fields ?? "").split(",").filter(Boolean).map(decodeName),
