@@ -60,13 +60,16 @@ export function listRoute<const Name extends string, T>(name: Name, item: z.ZodT
 type NullOr<Name, Value> = undefined extends Value ? Name : null extends Value ? Name : never;
 type Recorded<Name, Value> = Name extends `${string}At` ? number : NonNullable<Value>;
 type RecordedName<Name> = Name extends `${infer Start}At` ? `${Start}AtMs` : Name;
-/** A record as `reportOf` takes it: times in ms, and nothing where the document has null. */
-type RecordOf<D> = {
+/** What is recorded of a document: times in ms, and nothing where the document has null. */
+export type RecordOf<D, Nothing = undefined> = {
   readonly [N in keyof D as RecordedName<Exclude<N, NullOr<N, D[N]>>>]: Recorded<N, D[N]>;
-} & { readonly [N in keyof D as RecordedName<NullOr<N, D[N]>>]?: Recorded<N, D[N]> | null | undefined };
+} & { readonly [N in keyof D as RecordedName<NullOr<N, D[N]>>]?: Recorded<N, D[N]> | Nothing };
 
 /** The document of a record: its `startedAt` comes from `startedAtMs`, and it has null for what the record lacks. */
-export function reportOf<S extends z.ZodObject>({ shape }: S, record: RecordOf<z.output<S>>): z.output<S> {
+export function reportOf<S extends z.ZodObject>(
+  { shape }: S,
+  record: RecordOf<z.output<S>, null | undefined>,
+): z.output<S> {
   const of = record as Readonly<Record<string, unknown>>;
   const fields = Object.entries(shape).flatMap(([field, schema]) => {
     const atMs = of[`${field}Ms`];

@@ -4,6 +4,7 @@
  *   active -> paused -> active     by a user
  *   active -> stopped -> active    automatically, then by a user
  */
+import type { RecordOf } from "#contract/fields.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { Automation } from "./config.ts";
 import type { AutomationReport } from "./contract.ts";
@@ -20,18 +21,10 @@ const keptTasks = 20;
 
 type AutomationState = AutomationReport["state"];
 
-export interface AutomationRecord {
-  readonly profile: string;
+type Reported = "profile" | "state" | "reason" | "done" | "unchanged" | "failed" | "lastEventAtMs" | "lastRef";
+
+export interface AutomationRecord extends Pick<RecordOf<AutomationReport>, Reported> {
   readonly revision?: number;
-  readonly state: AutomationState;
-  readonly reason?: string;
-  /** Number of events that it acted on, and of matching events that required no action. */
-  readonly done: number;
-  readonly unchanged: number;
-  readonly failed: number;
-  readonly lastEventAtMs?: number;
-  /** The run, sync or rotation that it started last. */
-  readonly lastRef?: string;
   /** The ids under which it started its latest tasks, so that none is counted twice. */
   readonly lastTasks?: readonly string[];
 }

@@ -10,6 +10,7 @@
 import { type Clock, clockToleranceMs, dayMs } from "#core/time.ts";
 import { type MoveCondition, type StoreDeps, moveScript } from "#engine/move-record.ts";
 import { type StateStore, stateStore, storedRecord } from "#engine/record.ts";
+import type { RecordOf } from "#contract/fields.ts";
 import { type Event, isMeantBy } from "#events/event.ts";
 import { emitScriptPart } from "#events/feed.ts";
 import type { Webhook } from "./config.ts";
@@ -27,25 +28,13 @@ const readAtOnce = 200;
 /** A webhook fails after so many failed attempts in a row (keep-pending.lua). */
 const failingAfter = 3;
 
-export interface Delivery {
-  /** `<webhook>.<event id>` */
-  readonly deliveryId: string;
-  readonly webhook: string;
+export interface Delivery extends Omit<RecordOf<DeliveryReport>, "eventId" | "eventType"> {
   readonly profile: string;
   readonly revision?: number;
   readonly event: Event;
-  readonly state: DeliveryReport["state"];
-  /** Attempts in total, and since it was started or last sent again manually. */
-  readonly attempts: number;
+  /** Attempts since it was started or last sent again manually. */
   readonly tries: number;
-  /** HTTP status of the last attempt; absent before it, and if there was no response. */
-  readonly lastStatus?: number;
-  readonly lastReason?: string;
-  readonly createdAtMs: number;
-  readonly finishedAtMs?: number;
-  /** Set while it is pending; absent before the first attempt. */
-  readonly nextAttemptAtMs?: number;
-  /** When that time was set. */
+  /** When `nextAttemptAtMs` was set. */
   readonly scheduledAtMs?: number;
 }
 

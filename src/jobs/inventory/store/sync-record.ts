@@ -5,6 +5,7 @@
  *   listing -> sweeping (last page stored)   sweeping -> finished   listing | sweeping -> failed (cannot continue)
  */
 import { randomInt, randomUUID } from "node:crypto";
+import type { RecordOf } from "#contract/fields.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
 import { type Problem, nextProblem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
@@ -34,24 +35,16 @@ export interface ListedSims {
 
 export type SyncPhase = SyncReport["state"];
 
-type Reported = "profile" | "syncId" | "pages" | "sims" | "added" | "changed" | "returned" | "gone";
-
 /** State of the current or last sync. Times are Redis's; `profile` is the one whose list is read. */
-export interface SyncState extends Pick<SyncReport, Reported> {
+export interface SyncState extends Omit<RecordOf<SyncReport>, "state" | "seconds" | "problem"> {
   readonly inventory: string;
   readonly phase: SyncPhase;
-  readonly startedAtMs: number;
-  readonly startedBy?: string;
-  /** When it finished or failed. */
-  readonly finishedAtMs?: number;
   /** Cursor of the next page; absent before the first and after the last page. */
   readonly cursor?: string;
   /** Requested page size, after a response that was too large. */
   readonly pageLimit?: number;
   /** Chunk of the inventory to sweep next. */
   readonly chunk?: number;
-  /** Why it failed, or marked no SIM as gone. */
-  readonly reason?: string;
   /** Why the next page currently cannot be read. */
   readonly problem?: Problem | undefined;
 }
