@@ -70,7 +70,6 @@ export function rotateAuthKey(name: string, deps: AuthKeyDeps, signal: AbortSign
         state === "begun" ? failed(reason, oldId) : [{ state: "taking-back", failure: reason }],
       quarantined: ({ oldId = "" }, reason) => ({ type: "authkey.quarantined", fields: { authKeyId: oldId, reason } }),
       resumeCommand: ({ user }) => `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`,
-      subject: ({ user = name }) => `AuthKey of ${user}`,
     },
     signal,
   );

@@ -120,10 +120,7 @@ export class RotationStep<R extends RotationFields, Deps extends RotationDeps<R>
   }
 
   /** Saves what the step has done so far. @throws MovedByAnother */
-  async save(
-    change: Change<R> | Change<Omit<RotationFields, "state">>,
-    events: readonly MoveEvent[] = [],
-  ): Promise<void> {
+  async save(change: Change<R> | Change<Omit<RotationFields, "state">>, events: readonly MoveEvent[] = []) {
     const saved = await this.deps.log.move(this.record, change as Change<R>, { events });
     if (typeof saved === "string") throw new MovedByAnother();
     this.record = saved;
@@ -164,8 +161,6 @@ interface RotationMachine<R extends RotationFields, Step extends RotationStep<R>
   readonly quarantined: (record: R, reason: string) => MoveEvent;
   /** The command that continues it, also after it was quarantined. */
   readonly resumeCommand: (record: R) => string;
-  /** Name of the rotation, for the guard. */
-  readonly subject: (record: R) => string;
 }
 
 /**
@@ -192,7 +187,7 @@ export function runRotation<R extends RotationFields, Step extends RotationStep<
         const [change, ...events] = machine.giveUp(step.record, reason);
         return step.save(change, events);
       },
-      pointOf: ({ record }) => `${machine.subject(record)} ${record.rotationId} ${record.state}`,
+      pointOf: ({ record: { name, rotationId, state } }) => `rotation ${name} ${rotationId} ${state}`,
       // The rotation stays where it is until a user continues it.
       saveQuarantined: async (step, why) => {
         const reason = `${why}; continue with: ${machine.resumeCommand(step.record)}`;

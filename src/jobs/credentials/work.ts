@@ -101,7 +101,6 @@ async function workOnRotation(name: string, context: RotationContext, { signal, 
       giveUp: (_, failure) => [{ state: "rolling-back", failure }],
       quarantined: (_, reason) => ({ type: "credential.quarantined", fields: { reason } }),
       resumeCommand: () => `simfleet credentials rotate ${name}`,
-      subject: () => `rotation ${name}`,
       onFault: (message, refusal) =>
         emit({ message: `rotation ${name}: ${message}`, isInReport: true, ...(refusal !== undefined && { refusal }) }),
     },

@@ -496,11 +496,7 @@ const taken = /^(?<stem>[^]*)\.(?<runId>r-\d{8}-\d{6}-[a-z0-9]{4,16})\.csv$/;
 /** Most file systems limit names to 255 bytes; the rest is for the run's id and the longest suffix. */
 const maxStemBytes = 180;
 
-export interface TakenName {
-  readonly name: string;
-  readonly runId: string;
-  readonly original: string;
-}
+export type TakenName = NonNullable<ReturnType<typeof readTakenName>>;
 
 /** Characters that terminals, logs and lists cannot show: control characters, line breaks, changes of direction. */
 const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\uFFFD]/gu;
@@ -526,11 +522,13 @@ function safeName(name: string): string {
 
 /** `fleet.csv` becomes `fleet.r-20261120-103045-x7k2m9ab.csv`. */
 export function takenName(original: string, runId: string): string {
-  return `${shortened(original.replace(csv, ""))}.${runId}.csv`;
+  const stem = Buffer.from(original.replace(csv, "")).subarray(0, maxStemBytes).toString();
+  // A character that was cut through.
+  return `${stem.replace(/\uFFFD+$/, "")}.${runId}.csv`;
 }
 
 /** @returns undefined if the name is not that of a claimed file */
-export function readTakenName(name: string): TakenName | undefined {
+export function readTakenName(name: string) {
   const { stem, runId } = taken.exec(name)?.groups ?? {};
   return stem === undefined || runId === undefined ? undefined : { name, runId, original: `${stem}.csv` };
 }
@@ -538,13 +536,4 @@ export function readTakenName(name: string): TakenName | undefined {
 /** The name of the file that is written next to a claimed file: its results, or its problems. */
 export function besideName(name: string, ending: "results.csv" | "problem.txt"): string {
   return name.replace(csv, `.${ending}`);
-}
-
-function shortened(stem: string): string {
-  let short = "";
-  for (const character of stem) {
-    if (Buffer.byteLength(short + character) > maxStemBytes) break;
-    short += character;
-  }
-  return short;
 }
