@@ -131,7 +131,7 @@ export function listText<T>(
 }
 
 /** A value as text: `a=1 b=2` for an object, `-` for nothing. */
-export function cellText(value: unknown): string {
+function cellText(value: unknown): string {
   if (value === undefined || value === null || value === "") return "-";
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return value.length === 0 ? "-" : value.map(cellText).join(", ");

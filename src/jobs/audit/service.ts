@@ -223,10 +223,7 @@ export function auditEndpoints(audit: AuditService, features: Parameters<typeof 
 }
 
 /** @throws SimfleetError REQUEST_INVALID for a kind that no feature declares */
-function chosenBy(
-  { since, until, who, kind }: Call<typeof exportAudit>["query"],
-  kinds: readonly string[],
-): Omit<AuditQuery, "limit"> {
+function chosenBy({ since, until, who, kind }: Call<typeof exportAudit>["query"], kinds: readonly string[]) {
   const chosen = asList(kind);
   const unknown = chosen?.find((name) => !kinds.includes(name));
   if (unknown !== undefined) {

@@ -71,11 +71,7 @@ export function requireOwner(authKeys: AuthKeys, profile: string, user: string |
  * @param secretFile the file that the profile's AuthKey is read from, for the example
  * @throws ConfigError with the lines to add
  */
-export function requireAuthKeyOptions(
-  authKeys: AuthKeys,
-  { name, profile }: KeyOwner,
-  secretFile: string | undefined,
-): AuthKeys[string] {
+export function requireAuthKeyOptions(authKeys: AuthKeys, { name, profile }: KeyOwner, secretFile: string | undefined) {
   const options = Object.hasOwn(authKeys, name) ? authKeys[name] : undefined;
   if (options !== undefined) return options;
   const message =

@@ -7,19 +7,7 @@ import type { Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 import { expecting, integer, path, profileName } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
-import {
-  type KnownNames,
-  filterText,
-  jobKind,
-  optionsOf,
-  readFilter,
-  runOptionKeys,
-  taskKeys,
-  taskOf,
-  waveKeys,
-  operationKeys,
-  operationOf,
-} from "#jobs/tasks/config.ts";
+import * as tasks from "#jobs/tasks/config.ts";
 
 const eventNames = expecting(
   "the type of an event such as `sim.added` (docs/reference/events.md), or a list of them",
@@ -30,11 +18,11 @@ export const automationsSection = section(
   z.strictObject({
     on: setting(eventNames, "Trigger: an event type, `sim.*` for all with this prefix, or a list."),
     where: setting(
-      filterText.optional(),
+      tasks.filterText.optional(),
       "Condition: a filter on the SIM of the event, as the inventory has it then, and on the event itself as `event.field`.",
     ),
     job: setting(
-      jobKind,
+      tasks.jobKind,
       "The task. `apply` applies an operation to the event's SIM; `operation`, `set`, `speedClass`, `rate` and the keys of waves are valid only with `apply`.",
     ),
     profile: setting(
@@ -42,10 +30,10 @@ export const automationsSection = section(
       "Only events of this profile, and of SIMs and syncs in its inventory; the task runs in the same profile.",
     ),
     file: setting(path.optional(), "With `report`: the JSON file to write."),
-    rotation: taskKeys.rotation,
-    ...operationKeys,
-    rate: runOptionKeys.rate,
-    ...waveKeys,
+    rotation: tasks.taskKeys.rotation,
+    ...tasks.operationKeys,
+    rate: tasks.runOptionKeys.rate,
+    ...tasks.waveKeys,
     maxPerHour: setting(
       integer(1, 10_000_000).default(10_000),
       "Maximum events per hour; the automation stops itself, with an event, before it exceeds this.",
@@ -59,14 +47,16 @@ type Written = z.output<typeof automationsSection>;
 /** A task that runs when an event occurs and a condition holds. */
 export type Automation = Readonly<ReturnType<typeof readAutomations>[number]>;
 
-export function readAutomations(entries: Written, known: KnownNames, report: Report) {
+export function readAutomations(entries: Written, known: tasks.KnownNames, report: Report) {
   return Object.entries(entries).flatMap(([name, written]) => {
     const at = `automations.${name}`;
     const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
     const on = typesOf([written.on].flat(), (message) => fault("on", message));
     const fields = fieldsOf(on, known.fieldsOf(written.profile));
     const condition =
-      written.where === undefined ? everySim : readFilter(written.where, fields, (message) => fault("where", message));
+      written.where === undefined
+        ? everySim
+        : tasks.readFilter(written.where, fields, (message) => fault("where", message));
     const action = actionOf(written, { at, on, known, report });
     const { profile, maxPerHour } = written;
     return action && condition ? [{ name, profile, on, condition, action, maxPerHour }] : [];
@@ -89,19 +79,19 @@ function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly 
 
 function actionOf(
   written: Written[string],
-  { at, on, known, report }: { at: string; on: readonly string[]; known: KnownNames; report: Report },
+  { at, on, known, report }: { at: string; on: readonly string[]; known: tasks.KnownNames; report: Report },
 ): AutomationAction | undefined {
   const { job, profile } = written;
   if (job !== "apply") {
     // Here `where` is the condition, and selects no rows.
-    const task = taskOf({ ...written, where: undefined }, { at, known, report });
+    const task = tasks.taskOf({ ...written, where: undefined }, { at, known, report });
     return task?.job === "apply" ? undefined : task;
   }
   const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
   const other = on.find((type) => !type.startsWith("sim."));
   if (other !== undefined) fault("job", `cannot be apply: ${other} does not concern a SIM.`);
-  const choice = operationOf(written, { known, profile, inputs: "all" }, fault);
-  const options = optionsOf({ ...written, partial: true }, fault);
+  const choice = tasks.operationOf(written, { known, profile, inputs: "all" }, fault);
+  const options = tasks.optionsOf({ ...written, partial: true }, fault);
   return choice && { job, ...choice, options };
 }
 

@@ -156,11 +156,7 @@ export async function meantFor(
 }
 
 /** The events that match the automation, in order, with its decisions. */
-export async function decide(
-  automation: Automation,
-  events: readonly Event[],
-  deps: AutomationDeps,
-): Promise<readonly Decided[]> {
+export async function decide(automation: Automation, events: readonly Event[], deps: AutomationDeps) {
   const meant = await meantFor(automation, events, deps);
   if (meant.length === 0) return [];
   const sims = [...new Set(meant.flatMap(({ fields }) => fields.sim ?? []))];

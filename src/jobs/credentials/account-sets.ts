@@ -3,30 +3,18 @@
  * operations, `can…` returns false, and the others throw an error that says what to add.
  */
 import type { PlatformClient } from "#api/client.ts";
-import {
-  type CredentialTypes,
-  type CredentialInput,
-  type CredentialSet,
-  createCredential,
-  deleteCredential,
-  listCredentials,
-  updateCredential,
-} from "#api/operations/credentials.ts";
+import * as api from "#api/operations/credentials.ts";
 import { type GroupRecord, listGroups, putGroupConfiguration } from "#api/operations/groups.ts";
 import type { Operation } from "#api/operations/operation.ts";
 import { PlatformError } from "#core/errors.ts";
-import type { DeploymentOperationId, DeploymentOperations } from "#fleet/deployment-operation.ts";
-import { requireOperation } from "#fleet/required-operation.ts";
+import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
+import { type Deployment, requireOperation } from "#fleet/required-operation.ts";
 import { type Reference, referencesIn } from "./references.ts";
 
 /** The account of a profile, as far as rotations need it. */
 export interface RotationAccount {
   readonly client: Pick<PlatformClient, "call" | "pages" | "whoAmI">;
-  readonly deployment: {
-    readonly name: string;
-    readonly operations: DeploymentOperations;
-    readonly credentialTypes: CredentialTypes;
-  };
+  readonly deployment: Deployment & { readonly credentialTypes: api.CredentialTypes };
   /** Maximum number of Credential Sets (interface, section 8). */
   readonly maxSets: number;
 }
@@ -47,13 +35,11 @@ export function accountSets({ client, deployment }: RotationAccount, signal: Abo
 
   const can = (id: DeploymentOperationId): boolean => deployment.operations[id] !== undefined;
 
-  const list = async (): Promise<CredentialSet[]> => call(listCredentials(described("listCredentials")), undefined);
-  const find = async (credentialsId: string): Promise<CredentialSet | undefined> =>
-    (await list()).find((set) => set.credentialsId === credentialsId);
+  const list = async () => call(api.listCredentials(described("listCredentials")), undefined);
+  const find = async (credentialsId: string) => (await list()).find((set) => set.credentialsId === credentialsId);
 
-  const create = (input: CredentialInput): Promise<CredentialSet> => call(createCredential, input);
-  const update = async (input: CredentialInput): Promise<CredentialSet> =>
-    call(updateCredential(described("updateCredential")), input);
+  const create = (input: api.CredentialInput) => call(api.createCredential, input);
+  const update = async (input: api.CredentialInput) => call(api.updateCredential(described("updateCredential")), input);
 
   /**
    * Deletes a set to which nothing refers.
@@ -63,7 +49,7 @@ export function accountSets({ client, deployment }: RotationAccount, signal: Abo
     if (!can("deleteCredential"))
       return `the platform definition ${deployment.name} does not describe deleteCredential`;
     try {
-      return await call(deleteCredential(described("deleteCredential")), { credentialsId });
+      return await call(api.deleteCredential(described("deleteCredential")), { credentialsId });
     } catch (thrown) {
       if (!isDoubtful(thrown)) throw thrown;
       if ((await find(credentialsId)) === undefined) return undefined;

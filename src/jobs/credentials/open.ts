@@ -28,16 +28,7 @@ import * as routes from "./contract.ts";
 import { type RotationLog, type RotationRecord, type RotationState, rotationLog } from "./record.ts";
 import { type Reference, reasonToKeep } from "./references.ts";
 import { isRotationOver } from "./rotation-machine.ts";
-import {
-  type RotationContext,
-  currentSet,
-  planRotation,
-  refused,
-  rotationsOf,
-  statusOf,
-  watchAges,
-  workOnRotations,
-} from "./work.ts";
+import * as work from "./work.ts";
 
 /** Dependencies of deliveries to sinks. @param name names the sender of webhooks when the app closes */
 export function openSinks({ clock, config, env, lifecycle, userAgent }: Kernel, name: string): SinkDeps {
@@ -62,7 +53,7 @@ export class CredentialService {
   readonly log: RotationLog;
   readonly #kernel: Kernel;
   readonly #queues: ProfileJobs;
-  #context: RotationContext | undefined;
+  #context: work.RotationContext | undefined;
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -88,13 +79,13 @@ export class CredentialService {
     });
     const working = await this.#queues.consume(profile, {
       onIncident,
-      status: (name) => statusOf(name, context),
+      status: (name) => work.statusOf(name, context),
       work: (name, stop) =>
         unlessFrozen(name, { clock, freezes, scope: "job", signal: stop }, (signal) =>
-          workOnRotations(name, context, { signal, emit: onIncident }),
+          work.workOnRotations(name, context, { signal, emit: onIncident }),
         ),
     });
-    lifecycle.onStop(`ages of secrets of ${profile}`, watchAges(profile, context, onIncident));
+    lifecycle.onStop(`ages of secrets of ${profile}`, work.watchAges(profile, context, onIncident));
     return watchOver(`rotations of ${profile}`, working);
   }
 
@@ -108,7 +99,7 @@ export class CredentialService {
     const sets = this.#sets(profile, signal);
     const found = (await sets.list()).toSorted((a, b) => (a.credentialsId < b.credentialsId ? -1 : 1));
     const named = await sets.referencesTo(found);
-    const rotations = rotationsOf(profile, this.#kernel.config.rotations);
+    const rotations = work.rotationsOf(profile, this.#kernel.config.rotations);
     return found.map((set) => ({
       ...reportOfSet(set),
       references: named?.get(set.credentialsId) ?? null,
@@ -124,17 +115,14 @@ export class CredentialService {
     const { credentialsId, profile, signal } = of;
     const sets = this.#sets(profile, signal);
     if (sets.can("listCredentials") && (await sets.find(credentialsId)) !== undefined) {
-      throw refused(`there is a Credential Set ${credentialsId} already; replace its secret with an update`);
+      throw work.refused(`there is a Credential Set ${credentialsId} already; replace its secret with an update`);
     }
     await this.#assertNotRotated(of, []);
     return this.#put("create", of, given);
   }
 
   /** Replaces the secret of a set. @throws as `create`; ConfigError for operations that the deployment lacks, NOT_FOUND */
-  async update(
-    of: OneSet,
-    given: Omit<routes.NewSet, "type"> & { type?: string | undefined },
-  ): Promise<routes.ChangedSet> {
+  async update(of: OneSet, given: Call<typeof routes.updateCredentials>["body"]): Promise<routes.ChangedSet> {
     const found = await this.#changeable(of, ["listCredentials", "updateCredential"], "Updating a Credential Set");
     const { type = found.type, description = found.description } = given;
     if (type === undefined) {
@@ -149,7 +137,7 @@ export class CredentialService {
     await this.#changeable(of, ["listCredentials", "listGroups", "deleteCredential"], "Deleting a Credential Set");
     const sets = this.#sets(profile, signal);
     const references = await sets.references(credentialsId);
-    if (references.length > 0) throw refused(reasonToKeep(credentialsId, references));
+    if (references.length > 0) throw work.refused(reasonToKeep(credentialsId, references));
     await this.#assertUnfrozen(profile);
     const obstacle = await sets.remove(credentialsId);
     if (obstacle !== undefined) throw new SimfleetError("PLATFORM_REJECTED", obstacle);
@@ -169,22 +157,19 @@ export class CredentialService {
   async #assertNotRotated({ credentialsId, profile }: OneSet, sets: readonly CredentialSet[]): Promise<void> {
     const records = await this.log.records(profile);
     const busy = records.find((one) => !isRotationOver(one) && [one.oldId, one.newId].includes(credentialsId));
-    if (busy !== undefined) throw refused(`the rotation ${busy.name} is in progress and works with ${credentialsId}`);
-    const holder = rotationsOf(profile, this.#kernel.config.rotations).find((rotation) => {
+    if (busy !== undefined)
+      throw work.refused(`the rotation ${busy.name} is in progress and works with ${credentialsId}`);
+    const holder = work.rotationsOf(profile, this.#kernel.config.rotations).find((rotation) => {
       const record = records.find(({ name }) => name === rotation.name);
-      return currentSet(rotation, record, sets)?.credentialsId === credentialsId;
+      return work.currentSet(rotation, record, sets)?.credentialsId === credentialsId;
     });
     if (holder === undefined) return;
-    throw refused(
+    throw work.refused(
       `${credentialsId} contains the secret of the rotation ${holder.name}: rotate it with simfleet credentials rotate ${holder.name}, or remove the rotation from the configuration first`,
     );
   }
 
-  async #put(
-    how: "create" | "update",
-    { credentialsId, profile, signal }: OneSet,
-    given: routes.NewSet,
-  ): Promise<routes.ChangedSet> {
+  async #put(how: "create" | "update", { credentialsId, profile, signal }: OneSet, given: routes.NewSet) {
     const credentials = givenSecret(given, this.#kernel.config.deployment.credentialTypes);
     try {
       await this.#assertUnfrozen(profile);
@@ -209,7 +194,7 @@ export class CredentialService {
     let record = await log.record(name);
     if (record === undefined || isRotationOver(record)) {
       const terms = { account: this.#account(rotation.profile), record, nowMs: this.#kernel.clock.wallMs() };
-      record = await log.begin({ ...(await planRotation(rotation, terms, signal)), startedBy: by });
+      record = await log.begin({ ...(await work.planRotation(rotation, terms, signal)), startedBy: by });
     } else if (!isUnattended(by)) record = (await log.release(record)) ?? record;
     await this.#queues.enqueue(record.profile, "now");
     return this.#report(rotation, record);
@@ -247,7 +232,7 @@ export class CredentialService {
     const rotations: routes.RotationReport[] = [];
     const unknown: Record<string, string> = {};
     for (const profile of profiles) {
-      const configured = rotationsOf(profile, this.#kernel.config.rotations);
+      const configured = work.rotationsOf(profile, this.#kernel.config.rotations);
       const records = new Map((await this.log.records(profile)).map((record) => [record.name, record]));
       const factsOf = await this.#facts(configured, records, signal).catch((thrown: unknown) => {
         if (!(thrown instanceof SimfleetError)) throw thrown;
@@ -283,7 +268,7 @@ export class CredentialService {
     const sets = this.#sets(first.profile, signal);
     const all = await sets.list();
     const current = configured.flatMap((rotation) => {
-      const set = currentSet(rotation, records.get(rotation.name), all);
+      const set = work.currentSet(rotation, records.get(rotation.name), all);
       return set === undefined ? [] : { ...set, name: rotation.name };
     });
     const named = await sets.referencesTo(current);
@@ -366,10 +351,7 @@ interface Parts {
   readonly nowMs: number;
 }
 
-export function reportOfRotation(
-  { name, profile }: Pick<Rotation, "name" | "profile">,
-  parts: Parts,
-): routes.RotationReport {
+export function reportOfRotation({ name, profile }: Pick<Rotation, "name" | "profile">, parts: Parts) {
   const { rotation, record, facts } = parts;
   const { strategy = "", type = "" } = rotation ?? record ?? {};
   return reportOf(routes.rotationReport, {

@@ -3,14 +3,7 @@ import type { z } from "zod";
 import type { Report } from "#config/report.ts";
 import { group, setting, settingsOf } from "#config/setting.ts";
 import { number, path, profileName, text } from "#config/value-types.ts";
-import {
-  type KnownNames,
-  optionsOf,
-  runOptionKeys,
-  inputValues,
-  operationKeys,
-  operationOf,
-} from "#jobs/tasks/config.ts";
+import * as tasks from "#jobs/tasks/config.ts";
 
 export const dropFolderSection = group({
   path: setting(path.optional(), "Folder whose CSV files become runs (docs/drop-folder.md).", {
@@ -22,12 +15,12 @@ export const dropFolderSection = group({
   name: setting(text().optional(), "Name of these runs.", {
     fallback: "the file's name",
   }),
-  ...operationKeys,
+  ...tasks.operationKeys,
   set: setting(
-    inputValues.optional(),
+    tasks.inputValues.optional(),
     "Values for all rows by input of the operation; the others are columns. As a variable: `groupId=g-1`, several separated by commas.",
   ),
-  ...runOptionKeys,
+  ...tasks.runOptionKeys,
   settleSeconds: setting(
     number(0.1, 3_600).default(5),
     "How long size and time of a file must be unchanged before it is picked up.",
@@ -37,7 +30,7 @@ export const dropFolderSection = group({
 /** @returns undefined where no folder is configured, or where it is faulty, which `report` then says */
 export function readDropFolder(
   written: z.output<typeof dropFolderSection>,
-  known: Pick<KnownNames, "profiles" | "operations" | "wordingOf"> & { readonly selected: string },
+  known: Pick<tasks.KnownNames, "profiles" | "operations" | "wordingOf"> & { readonly selected: string },
   report: Report,
 ) {
   const { path: folder, profile = known.selected, name, settleSeconds } = written;
@@ -48,8 +41,8 @@ export function readDropFolder(
   }
   report.checkProfile("dropFolder.profile", profile, known.profiles);
   const fault = (key: string, message: string): void => report.fault(`dropFolder.${key}`, message);
-  const choice = operationOf(written, { known, profile, inputs: "some" }, fault);
-  const options = optionsOf(written, fault);
+  const choice = tasks.operationOf(written, { known, profile, inputs: "some" }, fault);
+  const options = tasks.optionsOf(written, fault);
   if (folder === undefined || choice === undefined) return undefined;
   return { path: folder, profile, name, ...choice, options, settleMs: settleSeconds * 1_000 };
 }

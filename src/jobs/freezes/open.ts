@@ -27,10 +27,7 @@ export function freezeEndpoints(kernel: Kernel, runs: RunService): readonly Endp
 }
 
 /** The manual freeze, and what currently freezes each profile. */
-async function reportOfFreezes(
-  { freezes, config, redisPlace: store }: Kernel,
-  runs: RunService,
-): Promise<routes.FreezeReport> {
+async function reportOfFreezes({ freezes, config, redisPlace: store }: Kernel, runs: RunService) {
   const profiles = Object.keys(config.profiles);
   const ordered = await freezes.ordered();
   const held: Record<string, routes.FreezeReport["profiles"][string]> = {};

@@ -143,11 +143,8 @@ async function select(
     ? (await readSharing(deps)).firsts(Object.keys(deps.config.profiles))
     : [deps.profileOf(query.profile)];
   const all = await Promise.all(profiles.map((profile) => selectIn(profile, query, deps)));
-  await sims.assertNamesKnown(
-    deps.store,
-    all,
-    all.flatMap(({ filter }) => sims.fieldsIn(filter)),
-  );
+  const filtered = all.flatMap(({ filter }) => sims.fieldsIn(filter));
+  await sims.assertNamesKnown(deps.store, all, filtered);
   await sims.assertNamesKnown(deps.store, all, fields, others);
   return { one: isOfAll ? undefined : all[0], all };
 }

@@ -32,10 +32,7 @@ export function simService(
    * Starts a sync, or resumes an interrupted one. The consumer of the profile's syncs, usually a worker, carries it out.
    * @param order `by`: who requests it
    */
-  const sync = async (
-    profile: string,
-    order: { by: string; mode?: "resume" | "restart" },
-  ): Promise<routes.SyncReport> => {
+  const sync = async (profile: string, order: { by: string; mode?: "resume" | "restart" }) => {
     const { by, mode = "resume" } = order;
     const state = await syncs.begin(profile, newSyncId(await syncs.nowMs()), mode, by);
     await queues.enqueue(state.profile, "now");
@@ -118,11 +115,7 @@ function countsOf(values: routes.SimCounts["values"], max = values.length): rout
 
 // History of the fleet counts: one point every five minutes, kept for a week, in a sorted set by time.
 
-interface StoredPoint {
-  readonly atMs: number;
-  readonly total: number;
-  readonly bySpeedClass: Readonly<Record<string, number>>;
-}
+type StoredPoint = Omit<routes.FleetPoint, "at"> & { readonly atMs: number };
 
 const spacingMs = 5 * minuteMs;
 const keepMs = 7 * 24 * 60 * minuteMs;

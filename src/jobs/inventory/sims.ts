@@ -11,6 +11,7 @@ import { documentOf, textOf } from "#fleet/sim/sim-fields.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { SimCounts, SimDocument, SimField } from "./contract.ts";
 import {
+  type FoundKey,
   type FoundSim,
   type Inventory,
   type InventoryFacts,
@@ -163,11 +164,7 @@ const ofRecord: ReadonlyMap<string, (sim: KnownSim) => string | undefined> = new
 export const namesOfRecord: readonly string[] = [...ofRecord.keys()];
 
 /** Where a SIM is in the order: its value, undefined if it has none, and its ordinal among equal ones. */
-interface Place {
-  readonly key: string;
-  readonly value: string | undefined;
-  readonly ordinal: number;
-}
+type Place = FoundKey & { readonly value: string | undefined };
 
 /** @throws SimfleetError USAGE for too many SIMs */
 export async function sortedPage(

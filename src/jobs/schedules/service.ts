@@ -95,10 +95,7 @@ export class ScheduleService {
   }
 
   /** @throws SimfleetError SCHEDULE_NOT_FOUND */
-  async #update(
-    name: string,
-    decide: (record: ScheduleRecord | undefined) => Update<ScheduleRecord> | undefined,
-  ): Promise<routes.ScheduleReport> {
+  async #update(name: string, decide: (record: ScheduleRecord | undefined) => Update<ScheduleRecord> | undefined) {
     await this.#deps.log.update(this.#schedule(name), decide);
     return this.show(name);
   }

@@ -65,11 +65,7 @@ const steps: Steps<ScheduleState, Poll, ScheduleChange> = {
  * @returns when to poll it again, ms since the epoch
  * @throws errors of the store
  */
-export async function workOnSchedule(
-  schedule: Schedule,
-  context: ScheduleContext,
-  signal: AbortSignal,
-): Promise<number> {
+export async function workOnSchedule(schedule: Schedule, context: ScheduleContext, signal: AbortSignal) {
   const { log, clock } = context;
   const save = async ({ record }: Poll, change: ScheduleChange, events: readonly MoveEvent[]): Promise<void> => {
     if ((await log.move(schedule.name, record, change, { events })) === "stale") throw new MovedByAnother();
@@ -285,12 +281,7 @@ function incidentAfter(
   return { change, events };
 }
 
-function executionEvent(
-  { task }: Schedule,
-  type: MoveEvent["type"],
-  execution: Execution,
-  more: MoveEvent["fields"],
-): MoveEvent {
+function executionEvent({ task }: Schedule, type: MoveEvent["type"], execution: Execution, more: MoveEvent["fields"]) {
   const due = new Date(execution.dueMs).toISOString();
   return { type, fields: { execution: execution.id, job: task.job, due, cause: execution.ref?.id, ...more } };
 }

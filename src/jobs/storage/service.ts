@@ -385,10 +385,7 @@ async function storageParts(deps: Deps & Pick<Kernel, "features">): Promise<Stor
 }
 
 /** Each key that starts with the common prefix and `start`, at least once, with its memory. */
-async function* keysLike(
-  start: string,
-  { redis, keys }: Deps,
-): AsyncGenerator<{ readonly key: string; readonly bytes: number }> {
+async function* keysLike(start: string, { redis, keys }: Deps) {
   const pattern = `${keys.prefix.replaceAll(/[[\]*?\\]/g, "\\$&")}:${start}*`;
   let cursor = "0";
   do {

@@ -195,11 +195,7 @@ export class ServiceTasks {
   }
 
   /** Submits the run unless it exists; `nothing` if it would make no call. */
-  async #submit(
-    from: RowOrigin,
-    { profile, operation, set, options }: Change,
-    { runId, name, by, isLate }: Signature,
-  ): Promise<"submitted" | "nothing"> {
+  async #submit(from: RowOrigin, { profile, operation, set, options }: Change, { runId, name, by, isLate }: Signature) {
     const { service: runService } = this.#deps.runs;
     if (await runService.exists(runId)) return "submitted";
     const planned = await runService.draft(from, { profile, operation, set, options, name });

@@ -191,12 +191,7 @@ export class Inventory {
   }
 
   /** Reads SIMs that may match, in the order of the keys; those that do not match are left out. */
-  async read(
-    profile: string,
-    filter: Filter,
-    candidates: readonly Pick<FoundKey, "key">[],
-    options: ScanOptions,
-  ): Promise<FoundSim[]> {
+  async read(profile: string, filter: Filter, candidates: readonly Pick<FoundKey, "key">[], options: ScanOptions) {
     if (candidates.length === 0) return [];
     const { presence = "listed", keyColumn, search, nowMs = systemClock.wallMs() } = options;
     const otherId = keyColumn === "simId" ? "imsi" : "simId";
@@ -215,11 +210,7 @@ export class Inventory {
   }
 
   /** SIMs that may match, in the scan's order; `isExact`: all of them do. */
-  async #candidates(
-    profile: string,
-    filter: Filter,
-    options: Evaluation,
-  ): Promise<{ candidates: AsyncGenerator<readonly FoundKey[]>; isExact: boolean }> {
+  async #candidates(profile: string, filter: Filter, options: Evaluation) {
     const { search, keyColumn } = options;
     const named = namedKeys(filter.expression, keyColumn);
     if (named !== undefined) return { candidates: this.#named(profile, named, options), isExact: false };
@@ -243,12 +234,7 @@ export class Inventory {
     for (let at = 0; at < sorted.length; at += readAtOnce) yield sorted.slice(at, at + readAtOnce);
   }
 
-  async *#selected(
-    profile: string,
-    ofKey: Expression,
-    options: Evaluation,
-    bits: Buffer,
-  ): AsyncGenerator<readonly FoundKey[]> {
+  async *#selected(profile: string, ofKey: Expression, options: Evaluation, bits: Buffer) {
     const { order: direction, search, nowMs } = options;
     const isSearched = (key: string): boolean => search === undefined || isOtherId(search) || key.includes(search);
     const chunks = Math.ceil((bits.length * 8) / simsPerChunk);
