@@ -101,7 +101,9 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
   const { brand, endpoints, language, jwksUrl, tokenPublicKeyFile, archive, ...asWritten } = settings;
   const { tokenTtlSeconds, inventory } = settings;
   const { profile: selected } = source;
-  const deployment = readDeployment({ deployment: settings.deployment, brand, endpoints }, report);
+  const described = loadDeployment(settings.deployment, report.problems);
+  const addresses = { ...described.endpoints, ...endpoints };
+  const deployment = { ...described, brand: brand ?? described.brand, endpoints: addresses };
   if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
     const message = `cannot be asked for: the platform definition ${deployment.name} names no field for it (auth.ttlField).`;
     report.warn("tokenTtlSeconds", message);
@@ -152,13 +154,6 @@ function fieldsKept({ fields }: Settings["inventory"], deployment: Deployment, w
   const ofOperations = fieldsOfOperations(deployment.simOperations.values());
   const ofUsage = deployment.operations.exportUsage === undefined ? [] : ["usage.day", "usage.month"];
   return [keyColumn, ...keptFields(fields, { keyColumn, ofOperations }), ...ofUsage];
-}
-
-/** The deployment, with the brand and base addresses that are set over it. */
-function readDeployment(given: Pick<Settings, "deployment" | "brand" | "endpoints">, report: Report) {
-  const described = loadDeployment(given.deployment, report.problems);
-  const { global = described.endpoints.global, japan = described.endpoints.japan } = given.endpoints;
-  return { ...described, brand: given.brand ?? described.brand, endpoints: { global, japan } };
 }
 
 function readProfiles(settings: Pick<Settings, "profiles" | "language">, source: SettingSource, report: Report) {

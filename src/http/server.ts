@@ -18,12 +18,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
 
-export interface HttpServer {
-  /** `http://127.0.0.1:8080` */
-  readonly url: string;
-  readonly port: number;
-  close(): Promise<void>;
-}
+export type HttpServer = Awaited<ReturnType<typeof listen>>;
 
 /** The port where none was chosen: a second worker on the machine then takes another. */
 const usualPort = 8080;
@@ -58,7 +53,8 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   }
 }
 
-async function listen(options: HttpOptions, wantedPort: number): Promise<HttpServer> {
+/** `url` is such as `http://127.0.0.1:8080`. */
+async function listen(options: HttpOptions, wantedPort: number) {
   const server = await buildServer(options);
   const { host: named } = options.control.config.http;
   try {
@@ -69,7 +65,7 @@ async function listen(options: HttpOptions, wantedPort: number): Promise<HttpSer
   }
   const host = named.includes(":") ? `[${named}]` : named;
   const port = portOf(server) ?? wantedPort;
-  return { url: `http://${host}:${port}`, port, close: () => server.close() };
+  return { url: `http://${host}:${port}`, port, close: (): Promise<void> => server.close() };
 }
 
 async function buildServer({ health, control, explained }: HttpOptions): Promise<FastifyInstance> {

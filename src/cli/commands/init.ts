@@ -54,7 +54,7 @@ export function initCommand(context: Context): Command {
 }
 
 /** Asks for what was not given. @throws SimfleetError USAGE without a terminal */
-async function completed(given: Partial<InitAnswers>, { io }: Context): Promise<InitAnswers> {
+async function completed(given: Given, { io }: Context): Promise<InitAnswers> {
   if (!isTerminal(io)) return answersOf(given, (_question, usual) => Promise.resolve(usual));
   return asking(io, (ask) =>
     answersOf(given, async (question, usual) => {
@@ -66,8 +66,13 @@ async function completed(given: Partial<InitAnswers>, { io }: Context): Promise<
 }
 
 type Answer = (question: string, usual?: string) => Promise<string | undefined>;
+type Given = Readonly<
+  Partial<Record<"deployment" | "endpoint" | "coverage" | "authKeyId" | "authKeyFile" | "redisUrl" | "dataDir", string>>
+>;
+/** Without a base address it is the deployment's, and without an address of Redis an embedded one. */
+type InitAnswers = Awaited<ReturnType<typeof answersOf>>;
 
-async function answersOf(given: Partial<InitAnswers>, answer: Answer): Promise<InitAnswers> {
+async function answersOf(given: Given, answer: Answer) {
   const deployment =
     given.deployment ?? (await answer("Platform definition (svc, soracom, or a file)", "svc")) ?? "svc";
   const problems: Problem[] = [];
@@ -111,18 +116,6 @@ function nextSteps(file: string, { authKeyFile }: InitAnswers): string[] {
   const folder = dirname(authKeyFile);
   const making = folder === "." ? "" : `mkdir -p ${folder} && `;
   return [`  ${making}(umask 077; cat > ${authKeyFile})    # paste the secret, then Enter and Ctrl-D`, check];
-}
-
-interface InitAnswers {
-  readonly deployment: string;
-  /** Base address. Absent: the deployment's. */
-  readonly endpoint?: string | undefined;
-  readonly coverage?: string | undefined;
-  readonly authKeyId: string;
-  readonly authKeyFile: string;
-  /** Address of Redis. Absent: an embedded one. */
-  readonly redisUrl?: string | undefined;
-  readonly dataDir?: string | undefined;
 }
 
 /** @throws ConfigError with all values that the configuration refuses; SimfleetError USAGE for a secret */
