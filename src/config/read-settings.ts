@@ -89,8 +89,8 @@ export function withPathsFrom(folder: string, value: unknown, schema = z.unknown
     const entries = Object.entries(value);
     return Object.fromEntries(entries.map(([key, one]) => [key, withPathsFrom(folder, one, innerOf(schema, key))]));
   }
-  const isPath = expects === expectedOf(pathType);
-  return isPath || (expects === expectedOf(deploymentName) && isDeploymentFile(String(value))) ? from(value) : value;
+  const isFile = typeof value === "string" && expects === expectedOf(deploymentName) && isDeploymentFile(value);
+  return isFile || expects === expectedOf(pathType) ? from(value) : value;
 }
 
 /** Puts the value of a setting into the input, from the stronger source that gives it. */
