@@ -113,14 +113,18 @@ export class PlatformClient {
     return this.#attempt(operation, (this.#pairRoute?.route ?? this.#openRoute).owner, options);
   }
 
-  /** Lends address and pair to one such call. @throws as `call` */
-  async lend(signal?: AbortSignal): Promise<Loan> {
+  /**
+   * Lends address and pair to one such call. The headers (name, value, name, value) are not to be kept; `end` takes the status
+   * of the response, and returns whether the call can be sent again with another pair: after a 401.
+   * @throws as `call`
+   */
+  async lend(signal?: AbortSignal) {
     const pair = this.#keeper.ready() ?? (await this.#keeper.obtain(signal));
     const { apiKey, token } = this.#names;
     return {
       address: this.#routeOf(pair).address,
       headers: [apiKey, pair.apiKey.reveal(), token, pair.token.reveal()],
-      end: (status) => {
+      end: (status: number): boolean => {
         if (status === 401) return this.#keeper.invalidate(pair);
         if (status < 500 && status !== 429) this.#keeper.accepted(pair);
         return false;
@@ -329,17 +333,4 @@ type Principal = Pick<Pair, "operatorId" | "userName" | "coverageTypes" | "expir
 
 function principalOf({ operatorId, userName, coverageTypes, expiresAtMs }: Pair): Principal {
   return { operatorId, userName, coverageTypes, expiresAtMs };
-}
-
-// What a call of another program gets from the client: where it goes, and the pair that it goes with.
-
-interface Loan {
-  readonly address: Address;
-  /** The headers of the pair: name, value, name, value. They are for one call and are not kept. */
-  readonly headers: readonly string[];
-  /**
-   * Reports the status of the response.
-   * @returns whether the call can be sent again with another pair: after a 401
-   */
-  end(status: number): boolean;
 }

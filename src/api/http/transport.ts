@@ -97,17 +97,9 @@ export class Transport {
   }
 }
 
-interface Limits {
-  readonly connectTimeoutMs: number;
-  readonly answerTimeoutMs: number;
-  readonly maxBodyBytes: number;
-  readonly clock: Clock;
-}
-
-interface Settle {
-  resolve(answer: Answer): void;
-  reject(reason: unknown): void;
-}
+type Limits = Pick<TransportOptions, "clock"> &
+  Readonly<Record<"connectTimeoutMs" | "answerTimeoutMs" | "maxBodyBytes", number>>;
+type Settle = Pick<PromiseWithResolvers<Answer>, "resolve" | "reject">;
 
 /**
  * Collects one response within its limits; has the handler methods of undici's dispatcher. What arrives after the end is

@@ -3,14 +3,9 @@ import type { List } from "#cli/list.ts";
 import { grouped, counted, duration, problemText } from "#cli/format.ts";
 import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
-import { type RunReport, changedText, listRuns, percent } from "../contract.ts";
+import { type RunReport, type RunSummary, changedText, listRuns, percent } from "../contract.ts";
 
-/** How many rows have an outcome for one reason. */
-export interface Reason {
-  readonly outcome: string;
-  readonly reason: string;
-  readonly rows: number;
-}
+export type Reason = RunSummary["reasons"][number];
 
 /** @param reasons the most frequent reasons of rows that are not done */
 export function runText(report: RunReport, reasons: readonly Reason[] = []): string {

@@ -23,7 +23,6 @@ import {
   type SegmentState,
   type Settled,
   type Settlement,
-  type SettleReply,
   type StoredRow,
   type Tries,
   encodeSettlement,
@@ -278,7 +277,6 @@ export class Ledger {
       rows: unpackRows(input, run.segments[segment]?.firstRow ?? 0),
       settled: late ? unpackOutcomes(late) : mapValues<Settled>(open),
       tries: mapValues<Tries>(tries),
-      isFinished: late !== null,
     };
   }
 
@@ -336,13 +334,14 @@ export class Ledger {
   /**
    * Writes outcomes (the first outcome of a row is final) and updates the run's state (see settle.lua).
    * @param counts `newer`: the run that supersedes these rows, if one does
+   * @returns `hasEndedWave`: the wave of the segment has ended: the next one, or its check, needs jobs
    */
   async settle(
     run: Pick<RunHead, "runId" | "profile">,
     segment: number,
     settlements: readonly Settlement[],
     { calls, throttled, newer = "" }: { calls: number; throttled: number; newer?: string },
-  ): Promise<SettleReply> {
+  ) {
     const { runId, profile } = run;
     const args: (string | number)[] = [this.#clock.wallMs(), segment, calls, throttled];
     args.push(profile, this.#bounds.maxEvents, runId, newer);

@@ -4,7 +4,7 @@
  */
 import { promisify } from "node:util";
 import { deflateRaw, inflateRawSync } from "node:zlib";
-import type { Outcome, Row, RunState } from "#fleet/run.ts";
+import type { Outcome, Row } from "#fleet/run.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
 import type { SimFields } from "#fleet/sim/sim-fields.ts";
 import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
@@ -112,7 +112,6 @@ export interface SegmentState {
   /** Settled outcomes by position in the segment. */
   readonly settled: ReadonlyMap<number, Settled>;
   readonly tries: ReadonlyMap<number, Tries>;
-  readonly isFinished: boolean;
 }
 
 /** A SIM after a change: it is written to the inventory together with the outcome. */
@@ -135,13 +134,6 @@ export interface Settlement {
   readonly settled: Settled;
   /** The platform answered, although the row is skipped: it works again if it did not. */
   readonly isAnswered?: boolean;
-}
-
-export interface SettleReply {
-  readonly state: RunState | "gone";
-  readonly pending: number;
-  /** Whether the wave of the segment has ended: the next one, or its check, needs jobs. */
-  readonly hasEndedWave: boolean;
 }
 
 /** A settlement as settle.lua takes it. */

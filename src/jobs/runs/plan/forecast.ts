@@ -15,31 +15,10 @@ import type { RunHead, RunRecord } from "../ledger/run-record.ts";
 import { queueName } from "../work/queue.ts";
 
 /** The state of a quota, as far as a forecast needs it. */
-export interface QuotaView {
-  /** Calls per period. */
-  readonly limit: number;
-  /** Calls left in the current period. */
-  readonly left: number;
-  /** Calls of each period that are left to other callers. */
-  readonly reserved: number;
-  /** Whether calls are spread over a window for the sake of others. */
-  readonly yields: boolean;
-  readonly untilRefreshMs: number;
-  readonly periodMs: number;
-}
+type QuotaView = NonNullable<ReturnType<typeof viewOf>>;
 
 /** Calls that a run has yet to make. */
-export interface Demand {
-  readonly runId: string;
-  readonly queue: string;
-  readonly callsPerMinute: number | undefined;
-  /** Calls of its segments, in their order. */
-  readonly segments: readonly number[];
-  /** Calls that it has made. */
-  readonly made: number;
-  /** How long it soaks between its waves. */
-  readonly soaksMs: number;
-}
+export type Demand = ReturnType<typeof demandOf>;
 
 /** Times from now, ms. */
 export interface Forecast {
@@ -299,28 +278,31 @@ function demandOfRun(run: RunRecord, taken = 0): Demand {
 }
 
 /** Calls that read SIMs again come last, and the soaks after them. @param left the share of its calls that are still to be made */
-function demandOf(run: Planned, left: number, { wave = 0 }: Partial<Pick<RunRecord, "wave">> = {}): Demand {
+function demandOf(run: Planned, left: number, { wave = 0 }: Partial<Pick<RunRecord, "wave">> = {}) {
   const calls = run.segments.map(({ callable }) => callable);
-  const segments = [...calls, ...run.waves.slice(wave).map(({ judged }) => judged)];
-  const soaks = Math.max(0, run.waves.length - 1 - wave) * (run.options.waves?.soakMs ?? 0);
   const { runId, bucket: queue, options } = run;
   return {
     runId,
     queue,
     callsPerMinute: options.callsPerMinute,
-    segments,
+    /** Calls of its segments, in their order. */
+    segments: [...calls, ...run.waves.slice(wave).map(({ judged }) => judged)] as readonly number[],
+    /** Calls that it has made. */
     made: sumOf(calls) * (1 - left),
-    soaksMs: soaks,
+    /** How long it soaks between its waves. */
+    soaksMs: Math.max(0, run.waves.length - 1 - wave) * (options.waves?.soakMs ?? 0),
   };
 }
 
-function viewOf(state: BucketState, periodMs: number): QuotaView | undefined {
+function viewOf(state: BucketState, periodMs: number) {
   const { limit, left = limit, reserved = 0, needed, kept, nowMs, refreshLatestMs = nowMs } = state;
   if (limit === undefined || left === undefined) return undefined;
   return {
     limit,
     left,
+    /** Calls of each period that are left to other callers. */
     reserved: Math.max(reserved, needed),
+    /** Whether calls are spread over a window for the sake of others. */
     yields: kept !== undefined,
     untilRefreshMs: Math.max(0, refreshLatestMs - nowMs),
     periodMs,
