@@ -6,7 +6,7 @@
 import type { Keys } from "#redis/keys.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, every, isoTime, secondMs } from "#core/time.ts";
-import { type Freeze, type FreezeTime, type FreezePeriod, freezeAt, freezeTimes } from "#fleet/freeze.ts";
+import { type Freeze, type FreezePeriod, freezeAt, freezeTimes } from "#fleet/freeze.ts";
 import { type Move, type StoreDeps, makeMove } from "./move-record.ts";
 import type { Interruption } from "./queue/job-result.ts";
 
@@ -50,7 +50,7 @@ export function openFreezes(deps: StoreDeps & { readonly clock: Clock; readonly 
     },
 
     /** Current and upcoming periods of the configuration, earliest first. @param max times per period */
-    times: (max: number): FreezeTime[] => freezeTimes(periods, clock.wallMs(), max),
+    times: (max: number) => freezeTimes(periods, clock.wallMs(), max),
 
     /**
      * Freezes all changes of all profiles, until a given time or until a user ends the freeze.

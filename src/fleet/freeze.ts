@@ -30,17 +30,8 @@ export function assertUnfrozen(freeze: Freeze | undefined, nowMs: number): void 
   throw new SimfleetError("CHANGES_FROZEN", message, { retryAfterMs: leftMs });
 }
 
-/** One occurrence of a period. */
-export interface FreezeTime {
-  readonly name: string;
-  /** Undefined: every profile. */
-  readonly profile: string | undefined;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
 /** The occurrences of the periods that are not over at an instant, earliest first. @param max per period */
-export function freezeTimes(periods: readonly FreezePeriod[], atMs: number, max: number): FreezeTime[] {
+export function freezeTimes(periods: readonly FreezePeriod[], atMs: number, max: number) {
   return periods
     .flatMap(({ name, profile, when }) => [...timesOf(when, atMs, max)].map((time) => ({ name, profile, ...time })))
     .sort((a, b) => a.fromMs - b.fromMs);

@@ -12,16 +12,25 @@ export interface AuthInput {
   readonly ttl?: { readonly field: string; readonly seconds: number } | undefined;
 }
 
-export interface AuthOutput {
-  readonly operatorId: string;
-  /** Present for a sub-user. */
-  readonly userName: string | undefined;
-  readonly apiKey: Secret;
-  readonly token: Secret;
-}
-
 /** Both values go into headers: visible ASCII only, and bounded. */
 export const headerValue = z.string().regex(/^[\x21-\x7e]{1,16000}$/);
+
+const output = z
+  .looseObject({
+    operatorId: z.string().min(1),
+    userName: z.string().nullish(),
+    apiKey: headerValue,
+    token: headerValue,
+  })
+  .transform((record) => ({
+    operatorId: record.operatorId,
+    /** Present for a sub-user. */
+    userName: record.userName ?? undefined,
+    apiKey: new Secret(record.apiKey),
+    token: new Secret(record.token),
+  }));
+
+export type AuthOutput = Readonly<z.output<typeof output>>;
 
 export const authOperation: Operation<AuthInput, AuthOutput> = {
   id: "auth",
@@ -36,19 +45,7 @@ export const authOperation: Operation<AuthInput, AuthOutput> = {
     ...(oneTimeCode === undefined ? {} : { mfaOTPCode: oneTimeCode }),
     ...(ttl === undefined ? {} : { [ttl.field]: ttl.seconds }),
   }),
-  output: z
-    .looseObject({
-      operatorId: z.string().min(1),
-      userName: z.string().nullish(),
-      apiKey: headerValue,
-      token: headerValue,
-    })
-    .transform((record) => ({
-      operatorId: record.operatorId,
-      userName: record.userName ?? undefined,
-      apiKey: new Secret(record.apiKey),
-      token: new Secret(record.token),
-    })),
+  output,
 };
 
 function variantOf(form: Credentials): Record<string, string> {

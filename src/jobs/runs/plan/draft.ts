@@ -26,6 +26,7 @@ export interface DraftSource {
   readonly header: readonly string[];
   /** Readable once. */
   readonly rows: AsyncIterable<readonly StoredRow[]>;
+  /** Facts that are known at the end of a file. Absent for other sources. */
   readonly late?: LateRows | undefined;
   /** Valid once `rows` has ended. */
   readonly sha256: () => string;

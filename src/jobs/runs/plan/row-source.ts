@@ -9,23 +9,18 @@ import type { InputFile } from "#core/files/open-file.ts";
 import { type Filter, hintForNoMatch } from "#fleet/filter.ts";
 import { type RowRequest, readSet } from "#intake/columns.ts";
 import type { Row } from "#fleet/run.ts";
-import { type LateRows, openRows } from "#intake/read-rows.ts";
+import { openRows } from "#intake/read-rows.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { assertFieldsKnown } from "#jobs/inventory/sims.ts";
+import type { DraftSource } from "./draft.ts";
 
 /** Where rows come from: a file, a filter on the inventory, or SIMs by their keys. */
 export type RowOrigin = InputFile | { readonly filter: Filter } | { readonly sims: readonly string[] };
 
 /** Rows of one operation, as they come from the source. */
-export interface RowSource {
-  readonly origin: { readonly file: string } | { readonly where: string };
-  readonly header: readonly string[];
+export interface RowSource extends Pick<DraftSource, "origin" | "header" | "late" | "sha256"> {
   /** Readable once. @throws IntakeError for a file that cannot be read as input */
   readonly batches: AsyncIterable<readonly Row[]>;
-  /** Facts that are known at the end of a file. Absent for other sources. */
-  readonly late?: LateRows;
-  /** SHA-256 of the rows, hex; valid once `batches` has ended. */
-  sha256(): string;
   /** Closes a file, read or not. May be repeated. */
   close?(): void;
 }
