@@ -67,10 +67,9 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
 
 /** The values of the features, of the queues and of the streams. */
 function readingsOf(app: Served, streams: EventStreams, health: Health): () => Promise<Reading[]> {
-  const queues = queueDepths(app.kernel);
-  app.kernel.lifecycle.onStop("depths of queues", () => queues.close());
+  const depths = queueDepths(app.kernel);
   return async () => {
-    const [ofFeatures, jobs] = await Promise.all([app.readings(), queues.depths()]);
+    const [ofFeatures, jobs] = await Promise.all([app.readings(), depths()]);
     const configRejected = Number(health.isConfigRejected?.() === true);
     return [
       ...ofFeatures,

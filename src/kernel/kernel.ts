@@ -14,7 +14,6 @@ import { type Clock, systemClock } from "#core/time.ts";
 import { version } from "#core/version.ts";
 import { poisonGuard } from "#engine/poison-guard.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import type { Working } from "#engine/queue/job-result.ts";
 import { Feed } from "#events/feed.ts";
 import { feedTail } from "#events/tail.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
@@ -51,7 +50,7 @@ export interface Declared {
   readonly profileData?: readonly string[];
 }
 
-/** Stores take it for `redis`, `keys` and `bounds`, queues for `connect`, `keys`, `workerRegistry` and `clock`. */
+/** Stores take it for `redis`, `keys` and `bounds`, queues for `connect`, `keys`, `workerRegistry`, `clock` and `lifecycle`. */
 export type Kernel = Readonly<ReturnType<typeof build>>;
 
 /**
@@ -138,11 +137,6 @@ function build(
     profileOf: (named?: string) => profileOf(config, named),
     wordingOf,
     keyColumnOf: (profile: string) => keyColumnOf(wordingOf(profile)),
-    /** Stops work when the app closes. @returns the same work; its owner may stop it earlier */
-    watchOver: (name: string, working: Working): Working => {
-      lifecycle.onStop(name, () => working.stop());
-      return working;
-    },
     /** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it rejects writes */
     ping: () => respondsInTime(redis, keys),
   };

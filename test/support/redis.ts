@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
 import { afterAll, inject } from "vitest";
+import { Lifecycle } from "#core/lifecycle.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { redisTarget } from "./redis-target.ts";
@@ -11,6 +12,8 @@ export interface TestRedis {
   readonly keys: Keys;
   /** One more connection, closed with the others. */
   connect(): Redis;
+  /** What it stops is stopped before. */
+  readonly lifecycle: Lifecycle;
 }
 
 /** Call it at the top of a file or a `describe`: everything is closed after its last test. */
@@ -18,11 +21,13 @@ export function openTestRedis(): TestRedis {
   const connections = new RedisConnections(redisTarget(redisUrl()));
   const keys = testKeys();
   const redis = connections.connect("test");
+  const lifecycle = new Lifecycle();
   afterAll(async () => {
+    await lifecycle.stop();
     await removeKeys(redis, keys.prefix);
     await connections.close();
   });
-  return { redis, keys, connect: () => connections.connect("test") };
+  return { redis, keys, lifecycle, connect: () => connections.connect("test") };
 }
 
 /** Where the suite's Redis is, for other processes. */

@@ -4,6 +4,7 @@
  */
 import type { JobsOptions, Queue, Job } from "bullmq";
 import type { Redis } from "ioredis";
+import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { WorkResult, Working, Incident } from "./job-result.ts";
@@ -15,6 +16,8 @@ export interface QueueDeps {
   readonly keys: Keys;
   readonly workerRegistry: WorkerRegistry;
   readonly clock: Clock;
+  /** Stops the workers, and then closes the queues. */
+  readonly lifecycle: Pick<Lifecycle, "onStop">;
 }
 
 type Consumer<Data> = Omit<QueueWorkerOptions<Data>, keyof QueueDeps | "queue" | "redis">;
@@ -36,7 +39,7 @@ const usualJobOptions: JobsOptions = {
 };
 
 export function workQueues<Data>(kind: KindOfQueue<Data>, deps: QueueDeps) {
-  const { connect, keys, workerRegistry } = deps;
+  const { connect, keys, workerRegistry, lifecycle } = deps;
   const open = new Map<string, Promise<Queue<Data>>>();
   let connection: Redis | undefined;
   const redis = (): Redis => (connection ??= connect(kind.connection));
@@ -53,6 +56,9 @@ export function workQueues<Data>(kind: KindOfQueue<Data>, deps: QueueDeps) {
     await kind.onOpen?.(queue);
     return queue;
   };
+  lifecycle.onStop(`queues of ${kind.connection}`, async () => {
+    await Promise.all([...open.values()].map(async (queue) => (await queue.catch(() => undefined))?.close()));
+  });
   /** The queue of a key; opened when it is used first. */
   const queueOf = (key: string): Promise<Queue<Data>> => {
     const queue = open.get(key) ?? openOne(kind.nameOf(key));
@@ -70,11 +76,8 @@ export function workQueues<Data>(kind: KindOfQueue<Data>, deps: QueueDeps) {
       const { QueueWorker } = await import("./queue-worker.ts");
       const worker = new QueueWorker<Data>({ ...deps, ...consumer, queue: await queueOf(key), redis: redis() });
       await worker.start();
+      lifecycle.onStop(kind.nameOf(key), () => worker.stop());
       return worker;
-    },
-
-    close: async () => {
-      await Promise.all([...open.values()].map(async (queue) => (await queue.catch(() => undefined))?.close()));
     },
   };
 }
@@ -140,10 +143,11 @@ const states = ["waiting", "active", "delayed", "failed", "prioritized"] as cons
 /**
  * Counts the jobs of every queue in Redis, for the metrics. An open queue is in a list in Redis, so a new kind of
  * work appears without being named in this file.
+ * @returns reads the counts
  */
 export function queueDepths(deps: QueueDeps & { readonly redis: Redis }) {
-  const { queue: queueOf, close } = workQueues({ connection: "board", nameOf: (name) => name }, deps);
-  const depths = async () => {
+  const { queue: queueOf } = workQueues({ connection: "board", nameOf: (name) => name }, deps);
+  return async () => {
     const names = await deps.redis.smembers(deps.keys.queueNames());
     const readings = names.toSorted().map(async (queue) => {
       const counts = await (await queueOf(queue)).getJobCounts(...states);
@@ -151,5 +155,4 @@ export function queueDepths(deps: QueueDeps & { readonly redis: Redis }) {
     });
     return (await Promise.all(readings)).flat();
   };
-  return { depths, close };
 }

@@ -35,7 +35,6 @@ export class AuthKeyService {
     this.#kernel = kernel;
     this.#rotations = authKeyRotations(kernel);
     this.#queues = profileJobs("authkeys", "the-authkey", kernel);
-    kernel.lifecycle.onStop("AuthKey queues", () => this.#queues.close());
   }
 
   /**
@@ -136,7 +135,7 @@ export class AuthKeyService {
       inUseHere: () => accounts.of(profile).checkSecrets(),
       handOver: (sink, handover, signal) => handOver(sink, handover, sinks, signal),
     };
-    const working = await this.#queues.consume(owner.name, {
+    return this.#queues.consume(owner.name, {
       onIncident,
       status: async (name) => (isToBeDone(await this.#rotations.record(name)) ? "waiting" : "none"),
       work: async (name, stop) => {
@@ -148,7 +147,6 @@ export class AuthKeyService {
         return result;
       },
     });
-    return this.#kernel.watchOver(`AuthKeys of ${owner.name}`, working);
   }
 
   endpoints(): readonly Endpoint[] {

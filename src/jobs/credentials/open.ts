@@ -59,7 +59,6 @@ export class CredentialService {
     this.#kernel = kernel;
     this.log = rotationLog(kernel);
     this.#queues = rotationQueues(kernel);
-    kernel.lifecycle.onStop("rotation queues", () => this.#queues.close());
   }
 
   isServed(profile: string): Promise<boolean> {
@@ -68,7 +67,7 @@ export class CredentialService {
 
   /** Works on a profile's rotations until stopped. @throws ConfigError if no key to seal secrets is configured */
   async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
-    const { config, clock, freezes, lifecycle, watchOver } = this.#kernel;
+    const { config, clock, freezes, lifecycle } = this.#kernel;
     const context = (this.#context ??= {
       ...this.#kernel,
       log: this.log,
@@ -86,7 +85,7 @@ export class CredentialService {
         ),
     });
     lifecycle.onStop(`ages of secrets of ${profile}`, work.watchAges(profile, context, onIncident));
-    return watchOver(`rotations of ${profile}`, working);
+    return working;
   }
 
   #account(profile: string): RotationAccount {

@@ -10,11 +10,10 @@ import { profileJobs } from "#engine/queue/work-queues.ts";
 export type OpenInventory = ReturnType<typeof openInventory>;
 
 export function openInventory(kernel: Kernel) {
-  const { feed, lifecycle } = kernel;
+  const { feed } = kernel;
   const store = new Inventory(kernel);
   const syncs = new SyncLog(kernel);
   const queues = profileJobs("syncs", "the-sync", kernel);
-  lifecycle.onStop("sync queues", () => queues.close());
   const service = simService({ ...kernel, store, syncs, queues });
 
   const context = { ...kernel, syncs, inventory: store };
@@ -32,8 +31,8 @@ export function openInventory(kernel: Kernel) {
   };
 
   /** Works on a profile's syncs until stopped. */
-  const consume = async (profile: string, onIncident: (incident: Incident) => void): Promise<Working> => {
-    const working = await queues.consume(profile, {
+  const consume = (profile: string, onIncident: (incident: Incident) => void): Promise<Working> =>
+    queues.consume(profile, {
       onIncident,
       // Never `due`: a sync that waits for the quota must not start early.
       status: async (name) => {
@@ -50,8 +49,6 @@ export function openInventory(kernel: Kernel) {
         return result;
       },
     });
-    return kernel.watchOver(`syncs of ${profile}`, working);
-  };
 
   return { service, store, syncs, isServed: queues.isServed, syncSince, consume };
 }

@@ -20,11 +20,10 @@ import { RunWatch } from "./work/run-watch.ts";
 const segmentsAtOnce = 4;
 
 export function openRuns(kernel: Kernel, inventory: OpenInventory) {
-  const { config, clock, redis, keys, lifecycle, freezes } = kernel;
+  const { config, clock, redis, keys, freezes } = kernel;
   const ledger = new Ledger(kernel);
   const removal = runRemoval(kernel);
   const queues = runQueues({ ...kernel, ledger });
-  lifecycle.onStop("queues", () => queues.close());
   const sealInputs = inputSeal(config.seal === undefined ? undefined : new Seal(config.seal));
   const service = new RunService({
     ...kernel,
@@ -46,11 +45,11 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
   };
   const checks = { ...context, inventory, undo: (run: RunRecord) => service.undoWave(run) };
   /** Works on the queue of a profile's bucket until stopped. */
-  const consume = async (
+  const consume = (
     { profile, bucket }: { profile: string; bucket: string },
     onIncident: (incident: Incident) => void,
-  ): Promise<Working> => {
-    const consumer = await queues.consume(bucket, {
+  ): Promise<Working> =>
+    queues.consume(bucket, {
       segmentsAtOnce,
       onIncident,
       execute: (reference, stop) => {
@@ -65,8 +64,6 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
         });
       },
     });
-    return kernel.watchOver(`consumer of ${bucket}`, consumer);
-  };
 
   return { service, ledger, removal, consume, isServed: queues.isServed };
 }

@@ -14,10 +14,7 @@ export const webhooks = feature({
     return {
       service,
       routes: () => service.endpoints(),
-      work: async () => {
-        const deliverers = await consume(logIncidents(kernel.logger, { job: "deliver" }));
-        return deliverers.map((deliverer) => kernel.watchOver("deliveries", deliverer));
-      },
+      work: () => consume(logIncidents(kernel.logger, { job: "deliver" })),
       readings: async () =>
         (await service.list()).flatMap(({ name: webhook, pending, dropped, state }) => [
           { metric: "deliveries", value: pending, labels: { webhook } },

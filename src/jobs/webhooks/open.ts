@@ -187,7 +187,6 @@ export function openWebhooks(kernel: Kernel) {
   const { webhooks: receivers, profile } = config;
   const log = new DeliveryLog(kernel, { keepMs: config.retention.deliveryDays * dayMs });
   const queues = deliveryQueues(kernel);
-  lifecycle.onStop("delivery queues", () => queues.close());
   const sender = webhookSender(kernel);
   lifecycle.onStop("webhooks", () => sender.close());
   const context = { log, sender, clock, guard, receivers };

@@ -1,5 +1,6 @@
 /** The parts that turn files into runs, for the tests' own process and for those that they kill. */
 import type { Redis } from "ioredis";
+import { Lifecycle } from "#core/lifecycle.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#jobs/drop-folder/config.ts";
@@ -38,7 +39,7 @@ export function dropParts(of: {
   const { runs: runService } = runServiceOn(
     { redis, keys },
     {
-      queues: runQueues({ connect, keys, ledger, clock, workerRegistry }),
+      queues: runQueues({ connect, keys, ledger, clock, workerRegistry, lifecycle: new Lifecycle() }),
       workerRegistry,
       limiter: new Limiter({ redis, keys, clock, periodMs: 6e4, reserve: 0 }),
       policy: { maxChanges: of.maxChanges },

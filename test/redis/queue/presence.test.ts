@@ -7,7 +7,7 @@ import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
-const { redis, keys, connect } = openTestRedis();
+const { redis, keys, connect, lifecycle } = openTestRedis();
 const workerRegistry = new WorkerRegistry({ redis, keys });
 
 it("a worker counts from its announcement until it leaves and only for its own queue", async () => {
@@ -44,15 +44,13 @@ it("workers and queues are found without scanning Redis", async () => {
   const own = connect();
   const commands = commandsOf(own);
   const ownRegistry = new WorkerRegistry({ redis: own, keys });
-  const deps = { redis: own, connect: () => own, keys, workerRegistry: ownRegistry, clock: systemClock };
+  const deps = { redis: own, connect: () => own, keys, workerRegistry: ownRegistry, clock: systemClock, lifecycle };
   const queues = workQueues({ connection: "queues", nameOf: (key) => key }, deps);
   await (await queues.queue("calls-d")).add("job", {});
-  const board = queueDepths(deps);
+  const depths = queueDepths(deps);
   expect(await ownRegistry.workers("calls-d")).toEqual([]);
   const labels = { queue: "calls-d", state: "waiting" };
-  expect(await board.depths()).toContainEqual({ metric: "jobs", value: 1, labels });
+  expect(await depths()).toContainEqual({ metric: "jobs", value: 1, labels });
   expect(commands).not.toContain("scan");
   expect(commands).not.toContain("keys");
-  await board.close();
-  await queues.close();
 });

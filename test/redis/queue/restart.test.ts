@@ -7,7 +7,7 @@ import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
-const { redis, keys, connect } = openTestRedis();
+const { redis, keys, connect, lifecycle } = openTestRedis();
 
 it("a consumer whose connection no longer takes jobs starts waiting work after a restart", async () => {
   const connections: Redis[] = [];
@@ -18,9 +18,8 @@ it("a consumer whose connection no longer takes jobs starts waiting work after a
   };
   const queues = workQueues<{ n: number }>(
     { connection: "queues", nameOf: (key) => `stuck-${key}` },
-    { connect: open, keys, workerRegistry: new WorkerRegistry({ redis, keys }), clock: systemClock },
+    { connect: open, keys, workerRegistry: new WorkerRegistry({ redis, keys }), clock: systemClock, lifecycle },
   );
-  onTestFinished(() => queues.close());
   const done: number[] = [];
   const working = await queues.consume("a", {
     atOnce: 1,

@@ -12,7 +12,7 @@ import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds, submit } from "../ledger/run-of.ts";
 
-const { redis, keys, connect } = openTestRedis();
+const { redis, keys, connect, lifecycle } = openTestRedis();
 const workerRegistry = new WorkerRegistry({ redis, keys });
 const dayMs = 1_440 * minuteMs;
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
@@ -30,8 +30,7 @@ async function delayBy(job: Job | undefined, delayMs: number, aheadMs: number): 
 }
 
 it("a segment that a process with a fast clock has delayed starts soon, and one that has to wait keeps waiting", async () => {
-  const queues = runQueues({ connect, keys, ledger, clock: systemClock, workerRegistry });
-  onTestFinished(() => queues.close());
+  const queues = runQueues({ connect, keys, ledger, clock: systemClock, workerRegistry, lifecycle });
   const run = await submit(ledger, [[1], [1]]);
   const queue = await queues.queue(run.bucket);
   for (const segment of [0, 1]) {
@@ -45,8 +44,7 @@ it("a segment that a process with a fast clock has delayed starts soon, and one 
 });
 
 it("work of a profile that a process with a fast clock has delayed starts soon", async () => {
-  const jobs = profileJobs("far", "the-work", { connect, keys, clock: systemClock, workerRegistry });
-  onTestFinished(() => jobs.close());
+  const jobs = profileJobs("far", "the-work", { connect, keys, clock: systemClock, workerRegistry, lifecycle });
   const queue = await jobs.queue("default");
   const { now } = Date;
   Date.now = () => now() + 60 * minuteMs;
@@ -73,9 +71,8 @@ async function expireInADay(key: string, text = "1"): Promise<void> {
 it("a lock, a hold and a check for stalled jobs that expire in a day are shortened", async () => {
   const queues = workQueues(
     { connection: "late", nameOf: (key) => key },
-    { connect, keys, clock: systemClock, workerRegistry },
+    { connect, keys, clock: systemClock, workerRegistry, lifecycle },
   );
-  onTestFinished(() => queues.close());
   const queue = await queues.queue("late");
   await queue.add("job", {}, { jobId: "the-job" });
   await redis.lmove(queue.toKey("wait"), queue.toKey("active"), "LEFT", "LEFT");
@@ -88,8 +85,7 @@ it("a lock, a hold and a check for stalled jobs that expire in a day are shorten
 });
 
 it("a queue that is held longer than any hold does not count as idle", async () => {
-  const queues = runQueues({ connect, keys, ledger, clock: systemClock, workerRegistry });
-  onTestFinished(() => queues.close());
+  const queues = runQueues({ connect, keys, ledger, clock: systemClock, workerRegistry, lifecycle });
   const queue = await queues.queue("held");
   const worker = new QueueWorker({
     queue,

@@ -16,6 +16,7 @@ it("the rotation queue runs when a user asks or a step is due, and not before", 
     keys: place.keys,
     workerRegistry,
     clock: systemClock,
+    lifecycle: place.lifecycle,
   });
   const looks: string[] = [];
   let stands: "waiting" | "due" = "waiting";
@@ -31,10 +32,7 @@ it("the rotation queue runs when a user asks or a step is due, and not before", 
     status: () => Promise.resolve(stands),
     onIncident: ({ message }) => incidents.push(message),
   });
-  onTestFinished(async () => {
-    await working.stop();
-    await queues.close();
-  });
+  onTestFinished(() => working.stop());
   await until("the first look", () => looks.length === 1);
   expect(await queues.isServed("a")).toBe(true);
   await queues.enqueue("a");

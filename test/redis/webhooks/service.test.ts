@@ -10,7 +10,7 @@ import { WebhookService } from "#jobs/webhooks/open.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { beganAtMs, DeliveryDeps, eventOf, receiversOf, webhookOf } from "./delivery-harness.ts";
 
-const { redis, keys, connect } = openTestRedis();
+const { redis, keys, connect, lifecycle } = openTestRedis();
 let harnesses = 0;
 
 const webhooks = [
@@ -23,7 +23,7 @@ function open() {
   const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
   const harness = new DeliveryDeps({ redis, keys: own }, webhooks);
   const workerRegistry = new WorkerRegistry({ redis, keys: own });
-  const queues = deliveryQueues({ connect, keys: own, workerRegistry, clock: systemClock });
+  const queues = deliveryQueues({ connect, keys: own, workerRegistry, clock: systemClock, lifecycle });
   const sent: WebhookMessage[] = [];
   let answer: Sent = { kind: "accepted", status: 200 };
   const runs = new WebhookService({
@@ -169,7 +169,6 @@ describe("deliveries sent again manually", () => {
     await expect.poll(() => turns).toEqual([eventOf(1).id]);
     expect(await queues.isServed("ops")).toBe(true);
     await working.stop();
-    await queues.close();
   });
 
   it("a delivery cannot be sent again if it is no longer stored or its webhook is stopped", async () => {

@@ -92,8 +92,8 @@ export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Le
     });
   };
 
-  const { queue, isServed, close } = queues;
-  return { queue, enqueue, isServed, consume, close };
+  const { queue, isServed } = queues;
+  return { queue, enqueue, isServed, consume };
 }
 
 async function lacksJobs(queue: Queue, runs: readonly RunRecord[], ledger: Ledger): Promise<boolean> {
