@@ -55,9 +55,15 @@ const listing = {
 
 /** @param key the field that identifies a SIM */
 function recordsWith(key: "simId" | "imsi"): z.ZodType<SimRecord[]> {
-  const hasKey = (record: unknown): boolean => isSimRecord(record) && typeof record[key] === "string";
-  const schema = z.array(z.looseObject({ ...shown, [key]: z.string() }));
-  return inPlace((value) => Array.isArray(value) && value.every(hasKey), schema);
+  const schema = z.looseObject({ ...shown, [key]: z.string() });
+  return z.custom<SimRecord[]>().superRefine((value: unknown, context) => {
+    if (!Array.isArray(value)) return context.addIssue("is not a list");
+    // The first wrong one says enough: there may be a million.
+    const place = value.findIndex((record) => !isSimRecord(record) || typeof record[key] !== "string");
+    for (const { path, message } of (place < 0 ? undefined : schema.safeParse(value[place]).error?.issues) ?? []) {
+      context.addIssue({ code: "custom", message, path: [place, ...path] });
+    }
+  });
 }
 
 /** Whether a value has the shape of a SIM's record; it is not copied. */

@@ -64,7 +64,8 @@ export function retrySource(
   const isWanted = (result: RowResult): boolean =>
     outcomes.includes(result.outcome) && places?.has(result.row.line) !== false && matches?.(result.reason) !== false;
   const found = new Set<Outcome>();
-  const rows = inBatches(wantedRows(run, ledger, isWanted, found));
+  const weights = new Map<number, number>();
+  const rows = inBatches(wantedRows(run, ledger, isWanted, { found, weights }));
   return {
     operations: run.operations,
     header: run.header,
@@ -72,6 +73,7 @@ export function retrySource(
     sha256: () => run.sha256,
     isSealed: true,
     rows: withCosts(rows, { operations: run.operations, profile: run.profile, inventory }),
+    late: { weightOf: (index) => weights.get(index) ?? 1 },
     takes: ({ calls }) => {
       if (calls === 0) {
         throw new SimfleetError(
@@ -96,12 +98,12 @@ function otherOutcomes({ tally }: RunRecord, asked: readonly Outcome[]): string 
   return `. Other rows (${counts}) are retried only if the request names their outcome, as --outcome ${others[0]}`;
 }
 
-/** The rows that are wanted, numbered from 0. @param found takes their outcomes */
+/** The rows that are wanted, numbered from 0. @param of takes their outcomes, and how many rows share the call of one */
 async function* wantedRows(
   run: RunRecord,
   ledger: Ledger,
   isWanted: (result: RowResult) => boolean,
-  found: Set<Outcome>,
+  { found, weights }: { readonly found: Set<Outcome>; readonly weights: Map<number, number> },
 ): AsyncGenerator<StoredRow> {
   const newIndexes = new Map<number, number>();
   for await (const result of rowResults(run, ledger)) {
@@ -110,8 +112,9 @@ async function* wantedRows(
     const index = newIndexes.size;
     newIndexes.set(row.index, index);
     found.add(result.outcome);
-    const first = duplicateOf === undefined ? undefined : newIndexes.get(duplicateOf);
-    yield { ...row, index, ...(first === undefined ? {} : { duplicateOf: first }) };
+    const first = duplicateOf === undefined || row.skipped !== undefined ? undefined : newIndexes.get(duplicateOf);
+    if (first !== undefined) weights.set(first, (weights.get(first) ?? 1) + 1);
+    yield { ...row, index, weight: 1, ...(first === undefined ? {} : { duplicateOf: first }) };
   }
 }
 

@@ -125,9 +125,9 @@ export class RunService {
     const bucket = operationBucket(operation, profile);
     // Rows that change nothing are left out where the inventory is fresh; a run in progress may change it.
     const isQuiet = async (): Promise<boolean> => (await this.#deps.ledger.active(profile)).length === 0;
-    const skipUnchanged = options.skipUnchanged ?? ((await isQuiet()) && "fresh");
-    const rows = classifyRows(batches, operation, { ...fleet, skipUnchanged });
     try {
+      const skipUnchanged = options.skipUnchanged ?? ((await isQuiet()) && "fresh");
+      const rows = classifyRows(batches, operation, { ...fleet, skipUnchanged });
       const planned = await this.#draft(
         { ...about, operations: [operation], rows },
         { name: order.name ?? source, source, profile, bucket, options, signal },

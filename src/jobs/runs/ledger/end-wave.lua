@@ -7,10 +7,9 @@
 -- have superseded all rows is passed over. Nothing is counted for the last wave: its `waveEnd` is 0.
 
 local at, left = tonumber(ARGV[1]), 0
-local state, open, soak, head = unpack(redis.call('HMGET', KEYS[1], 'state', 'wave', 'soakUntilMs', 'head'))
+local state, open, soak, waves, spans = unpack(redis.call('HMGET', KEYS[1], 'state', 'wave', 'soakUntilMs', 'waves', 'segments'))
 if state ~= 'running' or open ~= ARGV[1] or not soak then return end
-head = cjson.decode(head)
-local waves, spans = head.waves, head.segments
+waves, spans = cjson.decode(waves), cjson.decode(spans)
 repeat
   at = at + 1
   for segment = waves[at]['end'], waves[at + 1]['end'] - 1 do

@@ -60,7 +60,7 @@ export interface RunHead {
   readonly retryOf?: string | undefined;
   /** The run whose changes this run undoes. */
   readonly undoOf?: string | undefined;
-  /** Older runs that share no field of a SIM with it, as its plan has found. */
+  /** Older runs that share no field of a SIM with it, as its plan has found; kept apart until it starts. */
   readonly disjoint?: readonly string[] | undefined;
   /** Who submitted it: `cli:anna`, `schedule:nightly`. */
   readonly submittedBy?: string | undefined;
@@ -68,15 +68,17 @@ export interface RunHead {
   readonly traceParent?: string | undefined;
 }
 
-/** The head as JSON, and apart from it what scripts read and change. */
-export function encodeHead(head: RunHead): Record<string, string | number> {
-  const { name, profile, total, maxFailures, waves, options } = head;
+/** The head as JSON, and apart from it what scripts read and change: they read no text of users as JSON, which may stop them. */
+export function encodeHead({ disjoint, ...head }: RunHead): Record<string, string | number> {
+  const { name, profile, total, maxFailures, waves, segments, options } = head;
   return {
     head: JSON.stringify(head),
     name,
     profile,
     total,
     ...(maxFailures === undefined ? {} : { maxFailures }),
+    ...(disjoint === undefined ? {} : { disjoint: disjoint.join(" ") }),
+    ...(waves.length === 0 ? {} : { waves: JSON.stringify(waves), segments: JSON.stringify(segments) }),
     wave: 0,
     waveEnd: waves[0]?.end ?? 0,
     waveLeft: waves[0]?.calls ?? 0,

@@ -1,20 +1,20 @@
 -- Included in scripts that start a run: the run that started last wins, so it supersedes the pending rows of those that have
 -- started before and are not over. Until it has (overlap.ts), neither it nor they make a call.
 --
--- note_start(key, run) reads and changes the record (hash) at `key`, which must have its profile and, as `disjoint` of its head,
--- the runs that share no field of a SIM with it: they continue. Of the other runs of the account it reads head and leases, and changes the
+-- note_start(key, run) reads and changes the record (hash) at `key`, which must have its profile and, in `disjoint`, the runs
+-- that share no field of a SIM with it: they continue. Of the other runs of the account it reads head and leases, and changes the
 -- set of the runs that they yield to; it builds their keys (decision 010). A run that was cut short counts until its last call
 -- in flight has ended, so that no call of it comes after one of this run. Profiles with one owner of quotas are one account.
 
 local function note_start(key, run)
   local prefix = string.sub(key, 1, -#run - 1)
-  local profile, head = unpack(redis.call('HMGET', key, 'profile', 'head'))
+  local profile, disjoint = unpack(redis.call('HMGET', key, 'profile', 'disjoint'))
   local started = string.sub(prefix, 1, -2) .. 's:started'
   local function owner_of(name)
     return redis.call('HGET', string.sub(prefix, 1, -#'run:' - 1) .. 'quota-owners', name) or name
   end
   local is_disjoint = {}
-  for _, other in ipairs(cjson.decode(head).disjoint or {}) do is_disjoint[other] = true end
+  for other in string.gmatch(disjoint or '', '%S+') do is_disjoint[other] = true end
   local older = {}
   for _, other in ipairs(redis.call('SMEMBERS', started)) do
     local state, others = unpack(redis.call('HMGET', prefix .. other, 'state', 'profile'))
@@ -30,5 +30,6 @@ local function note_start(key, run)
     end
   end
   redis.call('SADD', started, run)
+  redis.call('HDEL', key, 'disjoint')
   if #older > 0 then redis.call('HSET', key, 'supersedes', table.concat(older, ' ')) end
 end

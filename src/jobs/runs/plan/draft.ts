@@ -27,7 +27,7 @@ export interface DraftSource {
   /** Readable once. */
   readonly rows: AsyncIterable<readonly StoredRow[]>;
   /** Facts that are known at the end of a file. Absent for other sources. */
-  readonly late?: LateRows | undefined;
+  readonly late?: (Pick<LateRows, "weightOf"> & Partial<LateRows>) | undefined;
   /** Valid once `rows` has ended. */
   readonly sha256: () => string;
   /** The secret inputs of its rows are sealed already. */
@@ -175,21 +175,22 @@ class SegmentWriter {
   }
 
   /** Writes the segments again about whose rows the end of the file has shown something. */
-  async amend(late: LateRows, tally: PlanTally): Promise<void> {
+  async amend(late: NonNullable<DraftSource["late"]>, tally: PlanTally): Promise<void> {
     for (const [segment, { firstRow }] of this.segments.entries()) {
       const end = this.segments[segment + 1]?.firstRow ?? this.rows;
       let index = firstRow;
-      while (index < end && late.weightOf(index) === 1 && !late.isConflict(index)) index += 1;
+      while (index < end && late.weightOf(index) === 1 && late.isConflict?.(index) !== true) index += 1;
       if (index === end) continue;
       const drafted = await this.#ledger.draftedSegment(this.#draftId, segment, firstRow);
       const rows = drafted.map((row): StoredRow => {
         const { line, key, inputs, cells } = row;
-        if (!late.isConflict(row.index)) {
+        const problem = late.isConflict?.(row.index) === true ? late.conflictOf?.(row.index) : undefined;
+        if (problem === undefined) {
           const weight = late.weightOf(row.index);
           if (row.skipped !== undefined) tally.skipped += weight - 1;
           return row.problem === undefined ? { ...row, weight } : row;
         }
-        const amended = { index: row.index, line, key, inputs, cells, weight: 1, problem: late.conflictOf(row.index) };
+        const amended = { index: row.index, line, key, inputs, cells, weight: 1, problem };
         tally.add(row, -1);
         tally.add(amended);
         return amended;

@@ -160,5 +160,5 @@ class ChangeTally {
 function valuesText(fields: readonly string[], values: NonNullable<FieldValues>, isNamed: boolean): string | null {
   if (values.every((value) => (value ?? null) === null)) return null;
   const text = values.map((value, i) => (isNamed ? `${fields[i] ?? ""}=${value ?? ""}` : value)).join(", ");
-  return text.length > maxValueLength ? `${text.slice(0, maxValueLength - 1)}…` : text;
+  return text.length > maxValueLength ? `${text.slice(0, maxValueLength - 1).toWellFormed()}…` : text;
 }

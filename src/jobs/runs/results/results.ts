@@ -64,7 +64,10 @@ function resultOf(run: RunRecord, row: StoredRow, { skipped, settled, doubt }: R
   const finishedAt = new Date(run.createdAtMs).toISOString();
   const none = { row, previous: undefined, attempts: 0 };
   if (row.problem !== undefined) return { ...none, outcome: "rejected", reason: row.problem.message, finishedAt };
-  if (skipped !== undefined) return { ...none, outcome: "skipped", reason: skipped, previous: row.before, finishedAt };
+  if (skipped !== undefined) {
+    const own = { ...row, skipped };
+    return { ...none, row: own, outcome: "skipped", reason: skipped, previous: row.before, finishedAt };
+  }
   if (settled !== undefined) {
     const { finishedAtMs, ...result } = settled;
     return { row, ...result, finishedAt: new Date(finishedAtMs).toISOString() };
