@@ -25,7 +25,7 @@ export interface LocalWork {
   work(onIncident: (incident: Incident) => void): Promise<Working>;
 }
 
-/** The work of a feature under a key, done in this process; undefined with a remote worker, which does it itself. */
+/** What this process can do of a feature's work under a key; undefined with a remote worker, which does it itself. */
 export function localWork<Key>(
   app: App | undefined,
   feature: AppFeature<{

@@ -8,6 +8,7 @@ import { Secret } from "#core/secret.ts";
 import { dayMs, every, minuteMs, secondMs } from "#core/time.ts";
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
+import { nextProblem } from "#engine/problem.ts";
 import type { Feed } from "#events/feed.ts";
 import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
 import { type StepResult, type Steps, giveUp, move, wait } from "#engine/steps.ts";
@@ -42,20 +43,13 @@ type Terms = Readonly<{ signal: AbortSignal; emit: (incident: Incident) => void 
 type RotationResult = StepResult<RotationChange>;
 
 class CredentialStep extends RotationStep<RotationRecord, RotationContext> {
+  readonly rotation: Rotation;
   readonly sets: AccountSets;
 
-  constructor(record: RotationRecord, deps: RotationContext, signal: AbortSignal) {
+  constructor(record: RotationRecord, rotation: Rotation, deps: RotationContext, signal: AbortSignal) {
     super(record, deps, signal);
+    this.rotation = rotation;
     this.sets = accountSets(deps.accountFor(record.profile), signal);
-  }
-
-  /** @throws SimfleetError CONFIG_INVALID if it was removed from the configuration */
-  get rotation(): Rotation {
-    const { name } = this.record;
-    const rotation = Object.hasOwn(this.deps.rotations, name) ? this.deps.rotations[name] : undefined;
-    if (rotation !== undefined) return rotation;
-    const message = "it is in progress but no longer in the configuration: add it back so that it can finish";
-    throw new SimfleetError("CONFIG_INVALID", message);
   }
 
   get nowMs(): number {
@@ -92,13 +86,15 @@ export async function statusOf(profile: string, context: RotationContext): Promi
 
 async function workOnRotation(name: string, context: RotationContext, { signal, emit }: Terms): Promise<void> {
   const { log, clock } = context;
+  const rotation = Object.hasOwn(context.rotations, name) ? context.rotations[name] : undefined;
+  if (rotation === undefined) return waitForConfiguration(name, context, emit);
   await runRotation<RotationRecord, CredentialStep>(
     {
       ...context,
       open: async () => {
         const record = await log.record(name);
         const isDue = record !== undefined && record.nextAtMs <= clock.wallMs();
-        return isDue ? new CredentialStep(record, context, signal) : undefined;
+        return isDue ? new CredentialStep(record, rotation, context, signal) : undefined;
       },
       steps,
       rulesFor,
@@ -110,6 +106,16 @@ async function workOnRotation(name: string, context: RotationContext, { signal, 
     },
     signal,
   );
+}
+
+async function waitForConfiguration(name: string, { log, clock }: RotationContext, emit: (incident: Incident) => void) {
+  const record = await log.record(name);
+  if (record === undefined) return;
+  const reason = `the rotation ${name} is in progress but no longer in the configuration: add it back so that it can finish`;
+  emit({ message: reason, isInReport: true });
+  const nowMs = clock.wallMs();
+  const problem = nextProblem(record.problem, { message: reason, nowMs, delayMs: minuteMs });
+  await log.move(record, { waitsFor: "fault", reason, nextAtMs: nowMs + minuteMs, problem });
 }
 
 const steps: Steps<Exclude<RotationState, "done" | "failed">, CredentialStep, RotationChange> = {
