@@ -16,7 +16,7 @@ import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { isSpeedClass } from "#fleet/sim/sim.ts";
 import { faultsOf, wordsOf } from "./report.ts";
 import { suggestion } from "#core/suggest.ts";
-import { groupName, simOperations, statuses } from "./sim-operations.ts";
+import { faultsOfOperation, groupName, simOperations, statuses } from "./sim-operations.ts";
 import { brand, expecting, isDeploymentFile, oneOf, text, webAddress, yesOrNo } from "./value-types.ts";
 import { isTree, readYaml, type Tree } from "./file/yaml-file.ts";
 
@@ -74,13 +74,13 @@ export const deploymentSchema = z.strictObject({
   /** Who has the quota of an API group: the operator with all its users, or each user. */
   quota: z.strictObject({ scope: oneOf(["operator", "principal"]).default("operator") }).prefault({}),
   /** Speed classes that are known to exist; empty where none are listed, and never complete. */
-  speedClasses: expecting("a list of speed classes", z.array(z.string().refine(isSpeedClass))).default([]),
+  speedClasses: z.array(z.string().refine(isSpeedClass, "cannot be a speed class")).default([]),
   records: z.strictObject({ imsi: recordPath.optional(), subscription: recordPath.optional() }).default({}),
   /** The fields that a Credential Set of a type needs; a type that is not here can exist all the same. */
   credentialTypes: z
     .record(
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be the name of a credential type"),
-      expecting("a list of the fields that it needs, such as [key]", z.array(field).min(1)),
+      z.array(field, "must be a list of the fields that it needs, such as [key]").min(1),
     )
     .default({}),
   /** Endpoints that the interface names but does not describe; see `requireOperation`. */
@@ -101,10 +101,9 @@ export const deploymentSchema = z.strictObject({
   /** Where exported files may be downloaded from: hosts, each with what is below it. */
   downloads: z
     .strictObject({
-      hosts: expecting(
-        "a list of hosts such as files.example.com",
-        z.array(z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/)),
-      ).default([]),
+      hosts: z
+        .array(text("a host such as files.example.com", /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/))
+        .default([]),
     })
     .prefault({}),
 });
@@ -126,6 +125,12 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]) {
     problems.push({ where: where === "" ? file : `${file}: ${where}`, message });
   }
   const { extends: _, auth, records, ...rest } = read.data ?? deploymentSchema.parse({});
+  // Those that it inherits may undo with one that it takes away.
+  for (const name of isTree(own["simOperations"]) ? Object.keys(own["simOperations"]) : []) {
+    for (const [key, message] of faultsOfOperation(name, rest.simOperations)) {
+      problems.push({ where: [`${file}: simOperations`, name, key].filter(Boolean).join("."), message });
+    }
+  }
   return {
     ...rest,
     /** `svc`, `soracom`, or the path of the file. */

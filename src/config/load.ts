@@ -102,8 +102,8 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
   const { tokenTtlSeconds, inventory } = settings;
   const { profile: selected } = source;
   const described = loadDeployment(settings.deployment, report.problems);
-  const addresses = { ...described.endpoints, ...endpoints };
-  const deployment = { ...described, brand: brand ?? described.brand, endpoints: addresses };
+  const { global = described.endpoints.global, japan = described.endpoints.japan } = endpoints;
+  const deployment = { ...described, brand: brand ?? described.brand, endpoints: { global, japan } };
   if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
     const message = `cannot be asked for: the platform definition ${deployment.name} names no field for it (auth.ttlField).`;
     report.warn("tokenTtlSeconds", message);

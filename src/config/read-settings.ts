@@ -27,7 +27,7 @@ export interface SettingSource {
  * @throws ConfigError if nothing can be read because of the problems
  */
 export function readSettings<T extends z.ZodType>(schema: T, source: SettingSource, report: Report): z.output<T> {
-  const input = structuredClone(source.tree) as Record<string, unknown>;
+  const input = copyOf(source.tree) as Record<string, unknown>;
   for (const setting of settingsOf(schema)) {
     const { variable, facts } = setting;
     if (variable === undefined || facts.fileOf !== undefined || facts.nameRule !== undefined) continue;
@@ -52,7 +52,7 @@ export function readSettings<T extends z.ZodType>(schema: T, source: SettingSour
  * Call it before anything else reads the tree.
  */
 export function withNamedEntries(schema: z.ZodType, { tree, env }: Omit<SettingSource, "profile">, report: Report) {
-  const input = structuredClone(tree) as Record<string, unknown>;
+  const input = copyOf(tree) as Record<string, unknown>;
   for (const { path, variable = "", facts } of settingsOf(schema)) {
     const text = env[variable];
     if (!text || facts.nameRule === undefined) continue;
@@ -71,13 +71,20 @@ export function pathsIn(tree: Tree, path: string): string[] {
   return isTree(entries) ? Object.keys(entries).map((name) => `${before}.${name}${after}`) : [];
 }
 
+/** A copy of the file's tree; an empty value (`key:`) counts as not given. */
+export function copyOf(value: unknown): unknown {
+  if (value === null) return undefined;
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (!isTree(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]));
+}
+
 /**
- * A value of the file as it counts: an empty one (`key:`) is not given, and relative paths are made absolute, from the
- * folder of the file: settings that are paths, and programs with a slash. What is no path stays as it is, to be rejected.
+ * A value of the file with its relative paths made absolute, from the folder of the file: settings that are paths, and
+ * programs with a slash. What is no path stays as it is, to be rejected.
  */
 export function withPathsFrom<T>(folder: string, value: T, schema: z.ZodType | undefined): T;
 export function withPathsFrom(folder: string, value: unknown, schema = z.unknown() as z.ZodType): unknown {
-  if (value === null) return undefined;
   const expects = factsOf(schema)?.expects;
   const from = (text: unknown): unknown => (pathType.safeParse(text).success ? resolve(folder, text as string) : text);
   if (Array.isArray(value)) {
@@ -89,8 +96,8 @@ export function withPathsFrom(folder: string, value: unknown, schema = z.unknown
     const entries = Object.entries(value);
     return Object.fromEntries(entries.map(([key, one]) => [key, withPathsFrom(folder, one, innerOf(schema, key))]));
   }
-  const isFile = typeof value === "string" && expects === expectedOf(deploymentName) && isDeploymentFile(value);
-  return isFile || expects === expectedOf(pathType) ? from(value) : value;
+  const isPath = expects === expectedOf(pathType);
+  return isPath || (expects === expectedOf(deploymentName) && isDeploymentFile(String(value))) ? from(value) : value;
 }
 
 /** Puts the value of a setting into the input, from the stronger source that gives it. */

@@ -105,22 +105,22 @@ const simOperation = z
   });
 
 /** The operations of a deployment by name, the built-in one among them. */
-export const simOperations = z.record(operationName, simOperation).transform((written, context): SimOperations => {
+export const simOperations = z.record(operationName, simOperation).transform((written): SimOperations => {
   const described = Object.entries(written).map(([name, rest]): SimOperation => ({ name, ...rest }));
-  const operations = new Map([setSpeedClass, ...described].map((operation) => [operation.name, operation]));
-  const fault = (path: string[], message: string): void => context.addIssue({ code: "custom", path, message });
-  for (const operation of described) {
-    const { name } = operation;
-    if (name === setSpeedClass.name) fault([name], "is built in and cannot be described.");
-    for (const [key, message] of faultsOf(operation, operations)) fault([name, key], message);
-  }
-  return operations;
+  return new Map([setSpeedClass, ...described].map((operation) => [operation.name, operation]));
 });
 
 type Fault = readonly [key: string, message: string];
 
-function* faultsOf(operation: SimOperation, operations: SimOperations): Generator<Fault> {
+/** The faults of one of the operations: its keys, and what it says of the others. */
+export function* faultsOfOperation(name: string, operations: SimOperations): Generator<Fault> {
+  const operation = operations.get(name);
+  if (operation === undefined) return;
   const { sets, inputs, danger, costlyWhen, undo } = operation;
+  if (name === setSpeedClass.name) {
+    yield ["", "is built in and cannot be described."];
+    return;
+  }
   yield* placeholderFaults(operation);
   for (const field of inputs) yield* inputFaults(field, placeholdersIn(operation.path));
   if (costlyWhen !== undefined && danger !== "costly") yield ["costlyWhen", "needs danger: costly."];

@@ -19,8 +19,13 @@ export const credentials = feature({
       // Without a key to seal secrets nothing is rotated; the worker does everything else.
       work: async (profiles) => {
         if (config.seal !== undefined) {
-          const logFor = (profile: string) => logIncidents(logger, { profile, job: "rotate" });
-          return Promise.all(profiles.map((profile) => service.consume(profile, logFor(profile))));
+          const works = profiles.map(async (profile) => {
+            const onIncident = logIncidents(logger, { profile, job: "rotate" });
+            const working = await service.consume(profile, onIncident);
+            service.watchAges(profile, onIncident);
+            return working;
+          });
+          return Promise.all(works);
         }
         if (Object.keys(config.rotations).length > 0) {
           const message = "rotations are configured but will not run: no encryption key is set";

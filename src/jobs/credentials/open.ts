@@ -67,16 +67,9 @@ export class CredentialService {
 
   /** Works on a profile's rotations until stopped. @throws ConfigError if no key to seal secrets is configured */
   async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
-    const { config, clock, freezes, lifecycle } = this.#kernel;
-    const context = (this.#context ??= {
-      ...this.#kernel,
-      log: this.log,
-      rotations: config.rotations,
-      accountFor: (named) => this.#account(named),
-      seal: new Seal(requireSeal(config, feature)),
-      sinkDeps: openSinks(this.#kernel, "webhooks"),
-    });
-    const working = await this.#queues.consume(profile, {
+    const { clock, freezes } = this.#kernel;
+    const context = this.#contextOfWork();
+    return this.#queues.consume(profile, {
       onIncident,
       status: (name) => work.statusOf(name, context),
       work: (name, stop) =>
@@ -84,8 +77,24 @@ export class CredentialService {
           work.workOnRotations(name, context, { signal, emit: onIncident }),
         ),
     });
-    lifecycle.onStop(`ages of secrets of ${profile}`, work.watchAges(profile, context, onIncident));
-    return working;
+  }
+
+  /** Reports the secrets of a profile that are too old, until the app closes. */
+  watchAges(profile: string, onIncident: (incident: Incident) => void): void {
+    const stop = work.watchAges(profile, this.#contextOfWork(), onIncident);
+    this.#kernel.lifecycle.onStop(`ages of secrets of ${profile}`, stop);
+  }
+
+  #contextOfWork(): work.RotationContext {
+    const { config } = this.#kernel;
+    return (this.#context ??= {
+      ...this.#kernel,
+      log: this.log,
+      rotations: config.rotations,
+      accountFor: (named) => this.#account(named),
+      seal: new Seal(requireSeal(config, feature)),
+      sinkDeps: openSinks(this.#kernel, "webhooks"),
+    });
   }
 
   #account(profile: string): RotationAccount {

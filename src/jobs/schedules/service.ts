@@ -54,9 +54,13 @@ export class ScheduleService {
     if (!isNew) return this.show(name);
     const atMs = clock.wallMs();
     const id = `${executionId(name, Math.floor(atMs / secondMs) * secondMs)}-${randomInt(1_000, 10_000)}`;
-    // Whatever the overlap policy is, it waits for the task in progress.
+    const wanted = { id, by, dueMs: atMs, startedAtMs: atMs };
+    // Whatever the overlap policy is, it waits for the task in progress, or the one that is about to begin.
     return this.#update(name, (record) => ({
-      change: { queued: record?.queued ?? { id, by, dueMs: atMs, startedAtMs: atMs } },
+      change:
+        record?.queued !== undefined && record.execution === undefined
+          ? { execution: { ...record.queued, startedAtMs: atMs }, queued: wanted }
+          : { queued: record?.queued ?? wanted },
     }));
   }
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { runServiceOn } from "./run-service.ts";
@@ -20,13 +20,18 @@ function isOpen(path: string): boolean {
   });
 }
 
-it("a file whose plan is refused before its rows are read is closed", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "simfleet-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, "fleet.csv");
-  writeFileSync(path, `simId,speedClass\n${"8942310000000000001,s1.fast\n".repeat(100_000)}`);
-  const { runs } = runServiceOn(place, { memory: () => Promise.resolve(full) });
-  const order = { profile: "default", set: {}, options: { partial: false, skipUnchanged: false } };
-  await expect(runs.draft({ path }, order)).rejects.toMatchObject({ code: "STORE_FULL" });
-  await until("the file is closed", () => !isOpen(path), 5_000);
-});
+it.each([{ skipUnchanged: false }, {}])(
+  "a file is closed whose plan fails before its rows are read: %j",
+  async (more) => {
+    const folder = mkdtempSync(join(tmpdir(), "simfleet-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, "fleet.csv");
+    writeFileSync(path, `simId,speedClass\n${"8942310000000000001,s1.fast\n".repeat(100_000)}`);
+    const { runs, ledger } = runServiceOn(place, { memory: () => Promise.resolve(full) });
+    vi.spyOn(ledger, "active").mockRejectedValue(new Error("Redis is away"));
+    const order = { profile: "default", set: {}, options: { partial: false, ...more } };
+    const why = "skipUnchanged" in more ? { code: "STORE_FULL" } : { message: "Redis is away" };
+    await expect(runs.draft({ path }, order)).rejects.toMatchObject(why);
+    await until("the file is closed", () => !isOpen(path), 5_000);
+  },
+);

@@ -29,7 +29,8 @@ describe("the gateway's settings", () => {
 describe("maps and lists in variables", () => {
   it("a variable gives a whole section as YAML text, in place of that of the file", () => {
     const file = fileOf('freezes: { old: { cron: "0 0 * * *", minutes: 5 } }\n');
-    const env = { SIMFLEET_FREEZES: 'release:\n  cron: "0 18 * * 5"\n  minutes: 2880\n', HOME: "/home/op" };
+    const text = 'release:\n  cron: "0 18 * * 5"\n  minutes: 2880\n  profile:\n';
+    const env = { SIMFLEET_FREEZES: text, HOME: "/home/op" };
     expect(loadConfig({ file, env }).freezes.map(({ name }) => name)).toEqual(["release"]);
   });
 
@@ -211,6 +212,8 @@ rotations:
     const config = loadConfig({ file, env: { SIMFLEET_RESERVE: "0.3", SIMFLEET_LOG_LEVEL: "" } });
     expect(config.limits).toMatchObject({ reserve: 0.3, connections: 4 });
     expect(config.logLevel).toBe("warn");
+    const empty = loadConfig({ file: fileOf("deployment: soracom\nendpoints: { global: }\n"), env: {} });
+    expect(empty.deployment.endpoints.global).toContain("https://");
   });
 
   it("--config overrides SIMFLEET_CONFIG", () => {

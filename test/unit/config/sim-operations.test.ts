@@ -35,8 +35,10 @@ it("the deployment soracom has at least 20 SIM operations and svc only set-speed
 
 it("a deployment can add SIM operations to the inherited ones and remove one with null", () => {
   const file = join(folder, "own.yaml");
-  writeFileSync(file, `extends: soracom\nsimOperations:\n  rename: ${valid}\n  send-sms: null\n`);
-  const { simOperations } = loadDeployment(file, []);
+  writeFileSync(file, `extends: soracom\nsimOperations:\n  rename: ${valid}\n  send-sms: null\n  unset-group: null\n`);
+  const problems: Problem[] = [];
+  const { simOperations } = loadDeployment(file, problems);
+  expect(problems).toEqual([]);
   expect(simOperations.get("rename")).toMatchObject({ repeat: "unsafe", danger: "normal", undo: undefined });
   expect([simOperations.has("send-sms"), simOperations.has("set-group")]).toEqual([false, true]);
 });
