@@ -60,7 +60,7 @@ export function listRoute<const Name extends string, T>(name: Name, item: z.ZodT
 type NullOr<Name, Value> = undefined extends Value ? Name : null extends Value ? Name : never;
 type Recorded<Name, Value> = Name extends `${string}At` ? number : NonNullable<Value>;
 type RecordedName<Name> = Name extends `${infer Start}At` ? `${Start}AtMs` : Name;
-/** What is recorded of a document: times in ms, and nothing where the document has null. */
+/** A document as it is recorded: times in ms, and nothing where the document has null. */
 export type RecordOf<D, Nothing = undefined> = {
   readonly [N in keyof D as RecordedName<Exclude<N, NullOr<N, D[N]>>>]: Recorded<N, D[N]>;
 } & { readonly [N in keyof D as RecordedName<NullOr<N, D[N]>>]?: Recorded<N, D[N]> | Nothing };

@@ -64,7 +64,7 @@ describe("a filter with or, not, ranges, ages and prefixes", () => {
 
   test("is kept by an automation as it is written, ages included", async () => {
     const automations = await requests.ask<unknown>("/v1/automations");
-    expect(JSON.stringify(automations)).toContain(`event.field=status and ${filter}`);
+    expect(JSON.stringify(automations)).toContain(`event.field=status and (${filter})`);
   });
 
   test("is required by an operation, whose rejection names what the SIM has instead", async () => {

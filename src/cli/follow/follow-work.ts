@@ -25,7 +25,7 @@ export interface LocalWork {
   work(onIncident: (incident: Incident) => void): Promise<Working>;
 }
 
-/** What this process can do of a feature's work under a key; undefined with a remote worker, which does it itself. */
+/** The work of a feature under a key, for this process to do; undefined with a remote worker, which does it itself. */
 export function localWork<Key>(
   app: App | undefined,
   feature: AppFeature<{
