@@ -121,6 +121,15 @@ test("a run is retried once it is over, with the rows that are left, and as ofte
   }
 });
 
+test("a retry of one of two rows that share a call counts that row alone", async () => {
+  const rows = `${file("tagValue", 15, 17, "b")}${harness.simId(16)},b\n`;
+  const { runId } = await requests.start("operation=put-tag&rate=1&set.tagName=a", rows);
+  await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
+  const init = { method: "POST", body: JSON.stringify({ lines: [3] }), headers: json };
+  const again = await requests.ask<RunReport>(`/v1/runs/${runId}/retry`, init);
+  expect((await requests.ended(again.runId)).counts).toMatchObject({ total: 1, done: 1, pending: 0 });
+});
+
 test("an undo by calls that must not be repeated is made once", async () => {
   await requests.become({ tags: { name: "old" } }, [12, 13]);
   const { runId } = await requests.start("operation=rename-once", file("name", 12, 14, "new"));

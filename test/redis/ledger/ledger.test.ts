@@ -45,6 +45,11 @@ describe("the submission of a run", () => {
   });
 });
 
+it("a run starts whose head holds half of a character", async () => {
+  const { runId } = await submit(ledger, [[1]], { changes: [{ to: "x\ud83d", count: 1 }] });
+  expect(await redis.smembers(keys.runsStarted())).toContain(runId);
+});
+
 describe("runs in progress", () => {
   it("a cancelled run is ending and its rows are pending until the last lease is released", async () => {
     const head = await submit(ledger, [[1, 1], [1]], { profile: "leased" });
