@@ -77,8 +77,8 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
     const isForbidden = own === undefined && isListed && requires !== undefined && !matches(requires, valueOf, nowMs);
     const problem = isForbidden ? notAllowed(requires, { valueOf, nowMs, operations }) : own;
     const before = isListed ? beforeOf(changes, sim, facts) : undefined;
-    const verdict = plannedAs(sim, isAlready(changes, before));
-    const found = problem !== undefined ? { problem } : duplicateOf !== undefined ? { duplicateOf } : verdict;
+    const planned = plannedAs(sim, isAlready(changes, before));
+    const found = problem !== undefined ? { problem } : duplicateOf !== undefined ? { duplicateOf } : planned;
     const stored = { index, line, key, inputs, cells, weight: 1, before, ...found };
     return { ...stored, met: isMet(isListed, valueOf), isCostly: isCostlyFor(key, sim) || undefined };
   };
