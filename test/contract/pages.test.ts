@@ -22,6 +22,7 @@ function watch(context: BrowserContext): string[] {
       faults.push(`a request went to ${request.url()}`);
     }
   });
+  context.on("requestfailed", (request) => faults.push(`${request.url()}: ${request.failure()?.errorText}`));
   context.on("response", (response) => {
     if (response.status() >= 400) faults.push(`${response.url()} answered ${response.status()}`);
   });
@@ -34,12 +35,13 @@ describe.skipIf(withoutBrowser)(`the page /docs${withoutBrowser === undefined ? 
   });
   afterAll(() => harness[Symbol.asyncDispose]());
 
-  test.runIf(isLong)("it expands an operation and executes it with a token", { timeout: 60_000 }, async () => {
+  test.runIf(isLong)("it executes an operation with a token", { retry: 2, timeout: 120_000 }, async () => {
     const browser = await sharedBrowser();
     await using context = await browser.newContext({ baseURL: harness.url });
     const faults = watch(context);
     const page = await context.newPage();
-    await page.goto("/docs");
+    await page.goto("/docs", { waitUntil: "networkidle" });
+    expect(faults).toEqual([]);
     await page.getByRole("button", { name: "Authorize" }).click();
     await page.getByLabel("Value").or(page.locator(".auth-container input")).first().fill(tokens.viewer);
     await page.locator(".auth-container").getByRole("button", { name: "Apply credentials" }).click();
