@@ -1,7 +1,7 @@
 /** `simfleet authkeys …`: the AuthKeys of the user that a profile authenticates as. */
 import { authKeys } from "../feature.ts";
 import { requireOwner } from "../config.ts";
-import { type Context, confirm, withCaller, yesOption } from "#cli/context.ts";
+import { type Context, withCaller, yesOption } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
@@ -63,9 +63,10 @@ function rotateCommand(context: Context): Command {
     const { profile, oldAuthKeyId, isInProgress } = plan;
     const oldId = oldAuthKeyId ?? "in use";
     if (isInProgress) output.say(`Resuming the rotation of ${oldId}.`);
-    else if (flags.yes !== true) {
+    else {
       const first = replace === undefined ? "Replace" : `Revoke ${replace}, then replace`;
-      if (!(await confirm(context.io, `${first} the AuthKey ${oldId} of ${user ?? profile}?`))) return 1;
+      const question = `${first} the AuthKey ${oldId} of ${user ?? profile}?`;
+      if (!(await context.isConfirmed(flags, question, "changed"))) return 2;
     }
     const body = replace === undefined ? undefined : { replace };
     const begun = await client.call(routes.rotateAuthKey, { query: { profile, user }, body });

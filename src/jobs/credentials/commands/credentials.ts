@@ -1,7 +1,7 @@
 /** `simfleet credentials …`: the account's Credential Sets and their rotation. */
 import * as routes from "../contract.ts";
 import { credentials } from "../feature.ts";
-import { type Context, type ProcessIo, confirm, withCaller, yesOption } from "#cli/context.ts";
+import { type Context, type ProcessIo, withCaller, yesOption } from "#cli/context.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -54,9 +54,10 @@ function putCommand(context: Context, how: "create" | "update"): Command {
     .addOption(yesOption().hideHelp(isNew));
   const example = `simfleet credentials ${how} mqtt --type psk --value-file mqtt.key`;
   return withCaller(context, command, example, async ({ client, profile, output }, credentialsId, options) => {
-    const { yes = isNew, valueFile, type, field, description } = options;
+    const { valueFile, type, field, description } = options;
     const route = isNew ? routes.createCredentials : routes.updateCredentials;
-    if (!yes && !(await confirm(context.io, `Replace the secret of ${credentialsId}?`))) return 1;
+    const question = `Replace the secret of ${credentialsId}?`;
+    if (!isNew && !(await context.isConfirmed(options, question, "changed"))) return 2;
     const value = (await valueIn(valueFile, context.io)).reveal();
     const body = { type: type as string, field, description, value };
     const set = await client.call(route, { params: { credentialsId }, query: { profile }, body });
@@ -81,8 +82,8 @@ function deleteCommand(context: Context): Command {
     .argument("<id>", "ID of the set")
     .addOption(yesOption());
   const example = "simfleet credentials delete mqtt-old";
-  return withCaller(context, command, example, async ({ client, profile, output }, credentialsId, { yes }) => {
-    if (yes !== true && !(await confirm(context.io, `Delete the Credential Set ${credentialsId}?`))) return 1;
+  return withCaller(context, command, example, async ({ client, profile, output }, credentialsId, options) => {
+    if (!(await context.isConfirmed(options, `Delete the Credential Set ${credentialsId}?`, "deleted"))) return 2;
     await client.call(routes.deleteCredentials, { params: { credentialsId }, query: { profile } });
     output.answer({ credentialsId, deleted: true }, () => `${credentialsId} was deleted.`);
     return 0;
@@ -120,10 +121,10 @@ function rotateCommand(context: Context): Command {
         `the rotation ${name} belongs to the profile ${profile}, not to ${flags.profile}`,
       );
     }
-    if (nextStep === null && flags.yes !== true) {
+    if (nextStep === null) {
       const set = credentialsId ?? name;
       const what = strategy === "successor" ? `a successor of ${set}` : `a new secret for ${set}`;
-      if (!(await confirm(context.io, `Create ${what} and deliver it to its sinks?`))) return 1;
+      if (!(await context.isConfirmed(flags, `Create ${what} and deliver it to its sinks?`, "changed"))) return 2;
     }
     const begun = await client.call(routes.rotateCredentials, { params });
     const work = localWork(caller.app, credentials, profile);
