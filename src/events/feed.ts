@@ -39,9 +39,6 @@ export interface FeedPage {
   readonly lastId: string;
 }
 
-/** An id before that of every event. */
-export const beforeAll = "0-0";
-
 const readAtOnce = 1_000;
 /** A page ends after this many events were scanned, whether they match or not. */
 const maxScanned = 100_000;
@@ -154,6 +151,22 @@ function withValues(event: Event): Event {
   };
   const texts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, textOf(value)]));
   return { ...event, fields: { ...rest, field: decodeName(field), ...texts }, values };
+}
+
+// Ids of events, `milliseconds-number`, as assigned by Redis.
+
+/** An id before that of every event. */
+export const beforeAll = "0-0";
+
+/** An id after those of all events before an instant, and before those of all others. */
+export function idBefore(atMs: number): string {
+  return atMs <= 0 ? beforeAll : `${Math.floor(atMs) - 1}-18446744073709551615`;
+}
+
+/** The id of an event, formatted so that texts sort in event order. */
+export function placeOf(eventId: string): string {
+  const [ms = "0", seq = "0"] = eventId.split("-");
+  return `${ms.padStart(15, "0")}-${seq.padStart(20, "0")}`;
 }
 
 /** The end of a range of a stream before an entry. Redis does not look before `0-0`, which no entry has. */

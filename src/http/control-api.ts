@@ -11,6 +11,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fas
 import { minuteMs } from "#core/time.ts";
 import { listEvents } from "#events/contract.ts";
 import { typesMeantBy } from "#events/event.ts";
+import { idBefore } from "#events/feed.ts";
 import { type HttpPart, mount, optionsOf } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
 import { triggerRoutes } from "./routes/triggers.ts";
@@ -114,8 +115,7 @@ function eventStream({ streams, profileOf }: Pick<ControlDeps, "streams" | "prof
       if (!accept.includes("text/event-stream")) return undefined;
       const { profile, type, since } = request.query as Call<typeof listEvents>["query"];
       const sinceMs = parseInstant(since);
-      // An id before that of every event of this instant and after every earlier one.
-      const afterId = sinceMs === undefined ? undefined : `${Math.max(0, sinceMs - 1)}-${Number.MAX_SAFE_INTEGER}`;
+      const afterId = sinceMs === undefined ? undefined : idBefore(sinceMs);
       await streams.serve(request, reply, {
         types: asList(type)?.flatMap(typesMeantBy),
         profile: profile === undefined ? undefined : profileOf(profile),

@@ -2,17 +2,14 @@
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
-import { beforeAll } from "../feed.ts";
 import { type EventDocument, listEvents } from "../contract.ts";
-import { isAfter, knownPatterns, typesMeantBy } from "../event.ts";
+import { knownPatterns, typesMeantBy } from "../event.ts";
+import { beforeAll, idBefore, placeOf } from "../feed.ts";
 import { type Caller, type Context, type EventChoice, asCount, withCaller } from "#cli/context.ts";
 import { asInstant } from "#cli/values.ts";
 import type { Client } from "#contract/client.ts";
 import { withLocalTimes } from "#cli/format.ts";
 import { oneDocument } from "#cli/list.ts";
-
-/** The greatest number that an event of a millisecond can have. */
-const lastOfMs = "18446744073709551615";
 
 export function eventsCommand(context: Context): Command {
   const command = new Command("events")
@@ -84,6 +81,10 @@ async function newestOf(
   return events;
 }
 
+function isAfter(id: string, other: string): boolean {
+  return placeOf(id) > placeOf(other);
+}
+
 async function* linesOf(lots: AsyncIterable<readonly EventDocument[]>, isJson: boolean): AsyncGenerator<string> {
   const lineOf = (event: EventDocument): string =>
     isJson ? JSON.stringify(event) : withLocalTimes(visible(textOf(event)));
@@ -99,9 +100,7 @@ function textOf({ at, type, profile, fields }: EventDocument): string {
 
 /** The event after which to start. */
 function asPlace(text: string): string {
-  if (/^\d{1,15}-\d{1,20}$/.test(text)) return text;
-  const ms = Date.parse(asInstant(text));
-  return ms <= 0 ? beforeAll : `${ms - 1}-${lastOfMs}`;
+  return /^\d{1,15}-\d{1,20}$/.test(text) ? text : idBefore(Date.parse(asInstant(text)));
 }
 
 function asTypes(pattern: string, before: string[] | undefined): string[] {

@@ -1,6 +1,7 @@
 /** Operations on automations, shared by the CLI and the HTTP API. */
 import { notConfigured, SimfleetError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
+import { idBefore } from "#events/feed.ts";
 import type { Automation } from "./config.ts";
 import { shownOperation } from "#jobs/tasks/tasks.ts";
 import * as routes from "./contract.ts";
@@ -97,7 +98,7 @@ export class AutomationService {
     const fromMs = Math.max(sinceMs, this.#deps.clock.wallMs() - oldestMs);
     const headId = await this.#deps.feed.head();
     const until = Number(headId.split("-")[0]);
-    let lastId = `${Math.max(0, Math.floor(fromMs) - 1)}-18446744073709551615`;
+    let lastId = idBefore(fromMs);
     for (;;) {
       const page = await this.#deps.feed.after(lastId, readAtOnce);
       if (page.lastId === lastId) return;

@@ -51,8 +51,7 @@ function textOf({ profiles, periods, store, workers }: FreezeReport): string {
     return `${name}: frozen: ${held.reason} (${until})`;
   });
   const configured = periods.map(
-    ({ name, profile, from, to }: { name: string; profile: string | null; from: string; to: string }) =>
-      `${name}: freezes ${profile ?? "every profile"} from ${from} to ${to}`,
+    ({ name, profile, from, to }) => `${name}: freezes ${profile ?? "every profile"} from ${from} to ${to}`,
   );
   const reached = Object.entries(workers).map(([name, count]) =>
     count === 0

@@ -12,7 +12,7 @@ import { type MoveCondition, type StoreDeps, moveScript } from "#engine/move-rec
 import { type StateStore, stateStore, storedRecord } from "#engine/record.ts";
 import type { RecordOf } from "#contract/fields.ts";
 import { type Event, isMeantBy } from "#events/event.ts";
-import { emitScriptPart } from "#events/feed.ts";
+import { emitScriptPart, placeOf } from "#events/feed.ts";
 import type { Webhook } from "./config.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
@@ -64,12 +64,7 @@ export function partsOf(deliveryId: string): { webhook: string; eventId: string 
   return webhook === undefined || eventId === undefined ? undefined : { webhook, eventId };
 }
 
-/** The place of a delivery: its event's id, formatted so that texts sort in event order. */
-export function placeOf(eventId: string): string {
-  const [ms = "0", seq = "0"] = eventId.split("-");
-  return `${ms.padStart(15, "0")}-${seq.padStart(20, "0")}`;
-}
-
+/** The id of the event at a place, which is also the place of its delivery. */
 export function eventIdAt(place: string): string {
   return place.replace(/^0+(?=\d)/, "").replace(/-0+(?=\d)/, "-");
 }

@@ -1,10 +1,10 @@
 /** Webhooks with a log, an event stream, a stopped clock, and a sender with predefined responses. */
 import { systemClock } from "#core/time.ts";
 import type { Event, EventType } from "#events/event.ts";
-import { Feed } from "#events/feed.ts";
+import { Feed, placeOf } from "#events/feed.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.ts";
 import type { Receiver, Webhook } from "#jobs/webhooks/config.ts";
-import { type Delivery, DeliveryLog, beginDeliveries, deliveryKeys, placeOf } from "#jobs/webhooks/deliveries.ts";
+import { type Delivery, DeliveryLog, beginDeliveries, deliveryKeys } from "#jobs/webhooks/deliveries.ts";
 import { type DeliveryContext, deliverEvent } from "#jobs/webhooks/work.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { TestRedis } from "../../support/redis.ts";
