@@ -17,10 +17,11 @@ local function run_schedules(first, last)
   return table.concat({ text, unpack(lines) }, '\n')
 end
 
--- Many processes with one caller each, on one quota of 600 calls per minute; one in fifty of them dies.
+-- Many processes with one caller each, alone on one quota of 600 calls per minute; one in fifty of them dies.
 local function run_fleet(seed, processes)
   local run = simulate(seed, { kind = 'alone', processes = processes, callers = 1, pause = 0, limit = 600, period = 60000, windows = 3.5,
-    crashes = processes / 50, lost = 0, slow = 0, give_back = 0.02, leg = 60, redis = 5, reserve = 0, priority_callers = 0 })
+    crashes = processes / 50, lost = 0, slow = 0, give_back = 0.02, leg = 60, redis = 5, reserve = 0, priority_callers = 0,
+    other_every = false })
   local used = {}
   for i = 2, #run.platform.windows do used[#used + 1] = string.format('%.0f', run.platform.windows[i].ours) end
   return string.format('%.0f exchanges, %.0f calls, windows %s\n%s', run.exchanges, run.calls, table.concat(used, ' '),
