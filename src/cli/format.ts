@@ -8,8 +8,8 @@ export function grouped(count: number): string {
 }
 
 /** `1 row`, `12,345 rows` */
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${grouped(count)} ${count === 1 ? noun : plural}`;
+export function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** `4 s`, `2 min 5 s`, `3 h 12 min`, `2 d 4 h` */

@@ -121,11 +121,8 @@ const places = ["../web", "../../dist/web"].map((place) => fileURLToPath(new URL
 const notBuilt =
   "The dashboard is not built: run npm run build. The control API is under /v1, its reference under /docs.\n";
 
-/** @param folder folder of the built dashboard; by default next to the program */
-async function addDashboard(
-  server: FastifyInstance,
-  folder = places.find((place) => existsSync(`${place}/index.html`)),
-): Promise<void> {
+async function addDashboard(server: FastifyInstance): Promise<void> {
+  const folder = places.find((place) => existsSync(`${place}/index.html`));
   if (folder !== undefined) {
     await server.register(async (child) => {
       child.addHook("onRoute", (route) => {
