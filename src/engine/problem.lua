@@ -1,19 +1,20 @@
--- Included in other scripts: the current problem of a record (hash), which is the reason why its work makes no progress.
+-- Included in other scripts: the current problem of a record (hash), which is the reason why its work makes no progress. It is
+-- JSON as in problem.ts; a script decodes only what it has encoded itself.
 --
 -- record_problem(key, now, message, next) counts a failed attempt; `next` is the time of the next attempt, in ms. Returns
 --   the time of the first failure since the last success. If several attempts are scheduled, the earliest is kept.
--- clear_problem(key) removes it after a success. Returns whether there was one.
+-- clear_problem(key) removes it after a success.
 
 local function record_problem(key, now, message, next)
-  local known = redis.call('HMGET', key, 'problemSinceMs', 'problemNextMs')
-  local since, planned = known[1] or now, tonumber(known[2] or '')
-  if planned and planned > tonumber(now) and planned < tonumber(next) then next = planned end
-  redis.call('HSET', key, 'problem', message, 'problemSinceMs', since, 'problemNextMs', next)
-  redis.call('HINCRBY', key, 'problemAttempts', 1)
-  return tonumber(since)
+  local known = redis.call('HGET', key, 'problem')
+  local problem = known and cjson.decode(known) or { sinceMs = tonumber(now), attempts = 0, nextAttemptMs = 0 }
+  local planned, wanted = problem.nextAttemptMs, tonumber(next)
+  if planned <= tonumber(now) or planned > wanted then problem.nextAttemptMs = wanted end
+  problem.message, problem.attempts = message, problem.attempts + 1
+  redis.call('HSET', key, 'problem', cjson.encode(problem))
+  return problem.sinceMs
 end
 
 local function clear_problem(key)
-  return redis.call('HDEL', key, 'problem', 'problemSinceMs', 'problemNextMs', 'problemAttempts',
-    'problemHeldUntilMs') > 0
+  redis.call('HDEL', key, 'problem', 'problemHeldUntilMs')
 end

@@ -1,6 +1,6 @@
 /**
  * The current problem of durable work (a run, a sync, a rotation): why it makes no progress, and when it is retried.
- * It is stored in the work's record and removed by the next success. A spent quota or a rejected row is not a problem.
+ * It is stored in the work's record as JSON and removed by the next success. A spent quota or a rejected row is not a problem.
  */
 export interface Problem {
   /** One sentence for display. */
@@ -38,32 +38,5 @@ export function nextProblem(
   return { message, sinceMs, attempts: attempts + 1, nextAttemptMs: nowMs + Math.max(1, Math.ceil(delayMs)) };
 }
 
-/** Lua functions that write these fields; concatenated into the scripts that need them. */
+/** Lua functions that write the problem of a record; concatenated into the scripts that need them. */
 export const problemScriptPart = new URL("./problem.lua", import.meta.url);
-
-/** The fields of a record's hash that hold its problem, with the parts of the problem. */
-const places = {
-  problem: "message",
-  problemSinceMs: "sinceMs",
-  problemAttempts: "attempts",
-  problemNextMs: "nextAttemptMs",
-} as const;
-
-export const problemFieldNames: readonly string[] = Object.keys(places);
-
-/** Converts a problem to hash fields; every field is undefined (to be removed) if there is no problem. */
-export function problemFields(problem: Problem | undefined): Readonly<Record<string, string | number | undefined>> {
-  return Object.fromEntries(Object.entries(places).map(([field, part]) => [field, problem?.[part]]));
-}
-
-/** Reads the fields of `problemFields`, which `problem.lua` writes as well. @returns undefined when there is no problem */
-export function problemIn(hash: Readonly<Record<string, string>>): Problem | undefined {
-  if (!hash.problem) return undefined;
-  const { problem: message, problemSinceMs = 0, problemAttempts = 0, problemNextMs = 0 } = hash;
-  return {
-    message,
-    sinceMs: Number(problemSinceMs),
-    attempts: Number(problemAttempts),
-    nextAttemptMs: Number(problemNextMs),
-  };
-}

@@ -5,7 +5,7 @@
  * and the state must be unchanged as well.
  */
 import { type MoveCondition, type MoveEvent, type StoreDeps, makeMove } from "./move-record.ts";
-import { type Problem, problemFieldNames, problemFields, problemIn } from "./problem.ts";
+import type { Problem } from "./problem.ts";
 
 /** Fields that every record has, besides its id and state. */
 export interface CommonFields {
@@ -174,10 +174,7 @@ export function storedRecord(record: CommonFields): string[] {
 function encode(change: object): { set: string[]; remove: string[] } {
   const set: string[] = [];
   const remove: string[] = [];
-  const { problem, ...others } = change as { problem?: Problem };
-  const fields: Readonly<Record<string, string | number | object | undefined>> =
-    "problem" in change ? { ...others, ...problemFields(problem) } : others;
-  for (const [field, value] of Object.entries(fields)) {
+  for (const [field, value] of Object.entries<string | number | object | undefined>({ ...change })) {
     if (value === undefined) remove.push(field);
     else set.push(field, typeof value === "object" ? JSON.stringify(value) : String(value));
   }
@@ -192,13 +189,11 @@ function decode<R extends CommonFields>(
 ): R | undefined {
   if (hash[kind.idField ?? "revision"] === undefined) return undefined;
   const numbers = new Set<string>(["revision", ...(kind.numbers ?? [])]);
-  const json = new Set<string>([...(kind.lists ?? []), ...(kind.objects ?? [])]);
+  const json = new Set<string>(["problem", ...(kind.lists ?? []), ...(kind.objects ?? [])]);
   const valueOf = (field: string, text: string): unknown => {
     if (json.has(field)) return JSON.parse(text);
     return field.endsWith("Ms") || numbers.has(field) ? Number(text) : text;
   };
-  const fields = Object.entries(hash).flatMap(([field, text]) =>
-    problemFieldNames.includes(field) ? [] : [[field, valueOf(field, text)] as const],
-  );
-  return { ...kind.defaults?.(name), ...Object.fromEntries(fields), problem: problemIn(hash) } as unknown as R;
+  const fields = Object.entries(hash).map(([field, text]) => [field, valueOf(field, text)] as const);
+  return { ...kind.defaults?.(name), ...Object.fromEntries(fields) } as unknown as R;
 }

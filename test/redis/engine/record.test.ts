@@ -63,8 +63,8 @@ describe("durable records", () => {
     expect(await rotations.move(record, { state: "creating" })).toBe("stale");
     if (typeof waiting !== "string") await rotations.move(waiting, { state: "creating" });
     const moved = await rotations.record("waits");
-    expect(moved).toMatchObject({ state: "creating", tries: 0, problem: undefined });
-    expect(moved).not.toHaveProperty("reason");
+    expect(moved).toMatchObject({ state: "creating", tries: 0 });
+    for (const gone of ["problem", "reason"]) expect(moved).not.toHaveProperty(gone);
   });
 
   it("a durable record exists from its first update, which is recomputed when another process changes it", async () => {

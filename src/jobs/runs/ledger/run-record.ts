@@ -1,6 +1,6 @@
 /** The record of a run in the ledger: its head, which is fixed, and its progress. Stored as a hash, read as one value. */
 import { SimfleetError } from "#core/errors.ts";
-import { problemIn } from "#engine/problem.ts";
+import type { Problem } from "#engine/problem.ts";
 import type { RunOptions, RunState, Tally, Outcome } from "#fleet/run.ts";
 import type { Changed, WaveCheck } from "../contract.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
@@ -145,7 +145,7 @@ export function decodeRecord(hash: Readonly<Record<string, string>>, hands: numb
       rows: Number(rows),
     })),
     /** Why its calls currently get no usable response. */
-    problem: problemIn(hash),
+    problem: hash.problem === undefined ? undefined : (JSON.parse(hash.problem) as Problem),
   };
 }
 
