@@ -22,7 +22,7 @@ const segmentsAtOnce = 4;
 export function openRuns(kernel: Kernel, inventory: OpenInventory) {
   const { config, clock, redis, keys, freezes } = kernel;
   const ledger = new Ledger(kernel);
-  const removal = runRemoval(kernel);
+  const removal = runRemoval({ ...kernel, ledger });
   const queues = runQueues({ ...kernel, ledger });
   const sealInputs = inputSeal(config.seal === undefined ? undefined : new Seal(config.seal));
   const service = new RunService({

@@ -66,7 +66,7 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
   return {
     keys,
     ledger,
-    removal: runRemoval(storeDeps),
+    removal: runRemoval({ ...storeDeps, ledger }),
     run,
     /** A run of which every row is done. */
     endedRun: (more?: Partial<RunHead>) =>
@@ -98,7 +98,7 @@ export function sweepDeps(deps: StoreDeps & { clock: Clock }, retention = kept):
   return {
     ...deps,
     ledger,
-    runRemoval: runRemoval(deps),
+    runRemoval: runRemoval({ ...deps, ledger }),
     inventory: new Inventory(deps),
     syncs: new SyncLog(deps),
     rotations: rotationLog(deps),

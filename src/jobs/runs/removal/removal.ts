@@ -5,18 +5,19 @@
  */
 import { SimfleetError } from "#core/errors.ts";
 import { isRunOver } from "#fleet/run.ts";
-import { Script } from "#redis/script.ts";
+import { makeMove } from "#engine/move-record.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { type RunHead, type RunRecord, leaseMs } from "../ledger/run-record.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { RunHead, RunRecord } from "../ledger/run-record.ts";
 
-const markScript = Script.load(new URL("./begin-removal.lua", import.meta.url));
 const keysAtOnce = 500;
 
 type Removed = Pick<RunHead, "runId" | "segments">;
 
 export type RunRemoval = ReturnType<typeof runRemoval>;
 
-export function runRemoval({ redis, keys, clock }: Pick<Kernel, "redis" | "keys" | "clock">) {
+export function runRemoval(deps: Pick<Kernel, "redis" | "keys" | "bounds" | "clock"> & { readonly ledger: Ledger }) {
+  const { redis, keys, clock, ledger } = deps;
   /** Whether rows of a run are in Redis. */
   const hasRows = async (runId: string): Promise<boolean> => (await redis.exists(keys.runInput(runId))) === 1;
 
@@ -25,12 +26,17 @@ export function runRemoval({ redis, keys, clock }: Pick<Kernel, "redis" | "keys"
    * @param archive the file that its results were written to
    * @throws SimfleetError RUN_STATE_CONFLICT if the run is not over or calls of it are in flight
    */
-  const removeRows = async ({ runId, segments }: Removed, archive = ""): Promise<void> => {
-    const runKeys = [keys.run(runId), keys.runLeases(runId)];
-    const reply = await markScript.run(redis, runKeys, [clock.wallMs(), leaseMs, archive]);
-    if (reply !== "marked" && reply !== "gone") {
-      const why = reply === "leased" ? "calls of it are still in flight" : `it is ${String(reply)}`;
-      throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${runId} cannot be deleted: ${why}; only a finished run can`);
+  const removeRows = async ({ runId, segments }: Removed, archive?: string): Promise<void> => {
+    for (const { state, profile, isHeld, rowsRemovedAtMs } of await ledger.read([runId])) {
+      // No lease is granted on a run that is over (hold-run.lua), so nothing writes its rows from now on.
+      if (isHeld || !isRunOver(state)) {
+        const why = isRunOver(state) ? "calls of it are still in flight" : `it is ${state}`;
+        const message = `Run ${runId} cannot be deleted: ${why}; only a finished run can`;
+        throw new SimfleetError("RUN_STATE_CONFLICT", message);
+      }
+      const set = ["rowsRemovedAtMs", clock.wallMs(), ...(archive === undefined ? [] : ["archive", archive])];
+      const move = { key: keys.run(runId), profile, guard: ["state", state], remove: [], events: [] };
+      if (rowsRemovedAtMs === undefined) await makeMove(deps, { ...move, set });
     }
     const finished = new Set(await redis.hkeys(keys.runFinished(runId)));
     // A segment that is not finished has keys of its own.
