@@ -82,9 +82,9 @@ export function readSet({ operation, set }: RowRequest): ReadonlyMap<string, str
         column: name,
       });
     }
-    const read = readInput(field, text.trim());
-    if ("problem" in read) throw new IntakeError(cannotBe(field, text.trim()), { column: name });
-    values.set(name, read.value);
+    const value = readInput(field, text.trim());
+    if (value === undefined) throw new IntakeError(cannotBe(field, text.trim()), { column: name });
+    values.set(name, value);
   }
   return values;
 }
@@ -99,11 +99,9 @@ export function readRow(columns: Columns, index: number, { line, cells }: CsvRow
   const inputs = columns.inputs.map((source) => {
     if ("value" in source) return source.value;
     const text = withoutTextMark((cells[source.at] ?? "").trim());
-    const read =
-      text === "" && source.field.inventoryField !== undefined ? { value: "" } : readInput(source.field, text);
-    if ("value" in read) return read.value;
-    problem ??= inputProblem(source.field, (columns.header[source.at] ?? "").trim(), text);
-    return "";
+    const value = text === "" && source.field.inventoryField !== undefined ? "" : readInput(source.field, text);
+    if (value === undefined) problem ??= inputProblem(source.field, (columns.header[source.at] ?? "").trim(), text);
+    return value ?? "";
   });
   return { index, line, cells, key, inputs, ...(problem === undefined ? {} : { problem }) };
 }

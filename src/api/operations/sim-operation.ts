@@ -74,6 +74,6 @@ function parameterOf(operation: SimOperation, name: string): PathParameter<SimCa
   if (name === "simId") return { name, isAllowed: isSimId, of };
   if (name === "imsi") return { name, isAllowed: isImsi, of };
   const field = operation.inputs.find((input) => input.name === name);
-  const isValid = (text: string): boolean => field !== undefined && "value" in readInput(field, text);
+  const isValid = (text: string): boolean => field !== undefined && readInput(field, text) !== undefined;
   return { name, isAllowed: (text) => isPathSegment(text) && isValid(text), of, isEncoded: true };
 }

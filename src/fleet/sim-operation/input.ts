@@ -31,19 +31,15 @@ export interface InputField {
 /** Longest value of an input without `maxLength`, in characters. */
 const maxInputCharacters = 1_000;
 
-export type ReadInput = { readonly value: string } | { readonly problem: "missing" | "invalid"; readonly rule: string };
-
 /**
  * Validates a value.
  * @param text trimmed; empty if there is none
- * @returns the canonical text, empty for an optional input without a value; or what is wrong
+ * @returns the canonical text, empty for an optional input without a value; undefined if it is missing or invalid
  */
-export function readInput(field: InputField, text: string): ReadInput {
-  if (text === "") return field.isRequired ? { problem: "missing", rule: ruleOf(field) } : { value: "" };
+export function readInput(field: InputField, text: string): string | undefined {
+  if (text === "") return field.isRequired ? undefined : "";
   const value = canonical(field, text);
-  return value === undefined || (field.isInPath === true && !isPathSegment(value))
-    ? { problem: "invalid", rule: ruleOf(field) }
-    : { value };
+  return value !== undefined && field.isInPath === true && !isPathSegment(value) ? undefined : value;
 }
 
 /** The valid values in words: `a whole number`, `one of doNothing, suspend`. */

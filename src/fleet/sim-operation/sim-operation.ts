@@ -150,10 +150,7 @@ export function valuesOf(operation: SimOperation, key: string, inputs: readonly 
 
 /** Canonical values in the order of the inputs, from values that were checked; empty where none is given. */
 export function inputsOf({ inputs }: SimOperation, set: Readonly<Record<string, string>>): readonly string[] {
-  return inputs.map((field) => {
-    const read = readInput(field, set[field.name] ?? "");
-    return "value" in read ? read.value : "";
-  });
+  return inputs.map((field) => readInput(field, set[field.name] ?? "") ?? "");
 }
 
 /** The inputs of a row by name, for display; secret ones are left out, as are those without a value. */

@@ -216,10 +216,7 @@ function stepFor(
 ): { at: number; inputs: readonly string[]; fields: readonly string[] } | undefined {
   for (const [at, { set }] of steps.entries()) {
     const undo = operations[at];
-    const inputs = undo?.inputs.map((field) => {
-      const read = readInput(field, fill(templateOf(field, set)) ?? "");
-      return "value" in read ? read.value : undefined;
-    });
+    const inputs = undo?.inputs.map((field) => readInput(field, fill(templateOf(field, set)) ?? ""));
     if (undo === undefined || !inputs?.every((value) => value !== undefined)) continue;
     const after = new Map(changesOf(undo, key, inputs));
     const restores = after.size === before.size && [...before].every(([field, value]) => after.get(field) === value);

@@ -258,6 +258,6 @@ function checkValues(
       const names = inputs.map((one) => one.name);
       fault(field, `is not an input of ${name}.${suggestion(field, names)} Inputs: ${names.join(", ") || "none"}.`);
     } else if (input.isSecret) fault(field, "is secret: it can only be a column of a file.");
-    else if ("problem" in readInput(input, value.trim())) fault(field, `must be ${ruleOf(input)}.`);
+    else if (readInput(input, value.trim()) === undefined) fault(field, `must be ${ruleOf(input)}.`);
   }
 }
