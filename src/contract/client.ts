@@ -2,7 +2,6 @@
  * Calls routes. There are two clients with this one interface: this file's calls the handlers in the same process, and
  * the command line's HTTP client sends requests to a worker. A command does not know which one it uses.
  */
-import { basename } from "node:path";
 import type { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import { parseFilter } from "#fleet/filter.ts";
@@ -95,9 +94,9 @@ function callOf(
 
 /** A file is read where it lies. @throws SimfleetError USAGE for a filter that cannot be read */
 function localRows(rows: RowsRequest): Rows {
-  if ("file" in rows) return { from: { path: rows.file, read: rows.read }, source: basename(rows.file) };
+  if ("file" in rows) return { from: { path: rows.file, read: rows.read } };
   const filter = parseFilter(rows.where);
-  return { from: { filter }, source: filter.text };
+  return { from: { filter } };
 }
 
 function parsed(schema: z.ZodType | undefined, given: unknown): unknown {

@@ -84,8 +84,6 @@ export interface Rows {
         readonly reason?: string | undefined;
       }
     | { readonly undoOf: string };
-  /** Name of the file, or the filter. */
-  readonly source: string;
   /** Operation and values that came with the filter. */
   readonly operation?: string | undefined;
   /** Values for all rows by input, if they came with the filter. */

@@ -170,7 +170,7 @@ test.each(["/v1/plans", "/v1/runs"])("a caller of %s that disconnects ends the r
   const { runs } = harness;
   const [begun, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   onTestFinished(() => void vi.restoreAllMocks());
-  vi.spyOn(runs, "draft").mockImplementation(async (_from, _order, { signal } = {}) => {
+  vi.spyOn(runs, "draft").mockImplementation(async (_from, _order, signal) => {
     begun.resolve();
     await new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
     stopped.resolve();

@@ -80,7 +80,7 @@ async function rowsOf(request: FastifyRequest, deps: FileDeps): Promise<Rows> {
   const { body } = request;
   if (!(body instanceof Readable)) return namedRows(body);
   deps.streams.push(body);
-  return { from: { path: "upload.csv", read: () => metered(body, deps) }, source: "upload.csv" };
+  return { from: { path: "upload.csv", read: () => metered(body, deps) } };
 }
 
 /** The end of its file is also the end of the form: what follows is checked before the rows count as read. */
@@ -89,7 +89,6 @@ async function rowsOfForm(request: FastifyRequest, deps: FileDeps): Promise<Rows
   const first = await parts.next();
   if (first.done === true) throw notOneFile();
   const { file, filename } = first.value;
-  const source = nameOf(filename);
   deps.streams.push(file);
   async function* read(): AsyncGenerator<Buffer> {
     try {
@@ -99,7 +98,7 @@ async function rowsOfForm(request: FastifyRequest, deps: FileDeps): Promise<Rows
     }
     if ((await parts.next()).done !== true) throw notOneFile();
   }
-  return { from: { path: source, read }, source };
+  return { from: { path: nameOf(filename), read } };
 }
 
 type FilePart = Extract<Multipart, { type: "file" }>;
@@ -171,11 +170,10 @@ function namedRows(body: unknown): Rows {
   const given = Object.entries(data.set ?? {}).map(([name, value]) => [name, String(value)] as const);
   const set = { ...(speedClass === undefined ? {} : { speedClass }), ...Object.fromEntries(given) };
   const rows = { operation, set, sha256: createHash("sha256").update(JSON.stringify(data)).digest("hex") };
-  if (sims !== undefined) return { ...rows, from: { sims }, source: `${sims.length} SIMs` };
-  if (retryOf !== undefined) return { ...rows, from: { retryOf, outcomes: which, lines, reason }, source: retryOf };
-  if (undoOf !== undefined) return { ...rows, from: { undoOf }, source: undoOf };
-  const filter = parseFilter(where);
-  return { ...rows, from: { filter }, source: filter.text };
+  if (sims !== undefined) return { ...rows, from: { sims } };
+  if (retryOf !== undefined) return { ...rows, from: { retryOf, outcomes: which, lines, reason } };
+  if (undoOf !== undefined) return { ...rows, from: { undoOf } };
+  return { ...rows, from: { filter: parseFilter(where) } };
 }
 
 /** Without folders and control characters. */

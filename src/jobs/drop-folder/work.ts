@@ -308,7 +308,7 @@ export function droppedFileRuns(deps: { runService: RunService; clock: Clock; fo
       const order = { profile, operation, set, options, name: folder.name ?? name };
       let planned: Planned | undefined;
       try {
-        planned = await runService.draft({ path, rules: droppedFileRules }, order, { source: name });
+        planned = await runService.draft({ path, rules: droppedFileRules }, order);
         await runService.submit(planned, { runId, by: "drop-folder", isUnattended: true });
         return undefined;
       } catch (thrown) {

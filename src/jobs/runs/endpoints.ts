@@ -113,12 +113,12 @@ async function drafted<T>(
   { runs, profileOf }: RunEndpointDeps,
   use: (planned: Planned, id: string) => Promise<T>,
 ): Promise<Pick<Creation<T>, "create" | "sha256" | "abandon">> {
-  const { from, source, signal, upload } = rows;
+  const { from, signal, upload } = rows;
   const order = orderOf(query, rows, profileOf);
   const draft = (id?: string): Promise<Planned> => {
     if ("retryOf" in from) return runs.draftRetry(from.retryOf, from, id);
     if ("undoOf" in from) return runs.draftUndo(from.undoOf, id);
-    return runs.draft(from, order, { source, signal });
+    return runs.draft(from, order, signal);
   };
   if (upload === undefined || !("path" in from)) return { create: async (id) => use(await draft(id), id) };
   const planned = await draft();

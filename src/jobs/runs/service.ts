@@ -103,16 +103,12 @@ export class RunService {
 
   /**
    * Plans rows; makes no call. The draft has to be kept, submitted or discarded; it expires within an hour.
-   * @param source name of the file or the filter; `signal` aborts when nobody waits for the plan anymore
+   * @param signal aborts when nobody waits for the plan anymore
    * @throws IntakeError for a file that cannot be read as input, or an invalid value for all rows; the signal's reason
    * @throws SimfleetError OPERATION_NOT_FOUND, USAGE for a filter without a required value or secret inputs without a key,
    *   STORE_FULL
    */
-  async draft(
-    from: RowOrigin,
-    order: Order,
-    { source: given, signal }: { readonly source?: string; readonly signal?: AbortSignal | undefined } = {},
-  ): Promise<Planned> {
+  async draft(from: RowOrigin, order: Order, signal?: AbortSignal): Promise<Planned> {
     const { profile, options, set, fromResults, allowUnlisted, confirm } = order;
     const operation = this.assertOperation(order.operation, profile);
     refuseSecretValues(operation, set);
@@ -121,7 +117,7 @@ export class RunService {
     const opened = await openSource(from, { operation, set, fromResults }, { ...fleet, signal });
     const { batches, ...about } = opened;
     const { origin } = about;
-    const source = given ?? ("file" in origin ? basename(origin.file) : origin.where);
+    const name = order.name ?? ("file" in origin ? basename(origin.file) : origin.where);
     const bucket = operationBucket(operation, profile);
     // Rows that change nothing are left out where the inventory is fresh; a run in progress may change it.
     const isQuiet = async (): Promise<boolean> => (await this.#deps.ledger.active(profile)).length === 0;
@@ -130,7 +126,7 @@ export class RunService {
       const rows = classifyRows(batches, operation, { ...fleet, skipUnchanged });
       const planned = await this.#draft(
         { ...about, operations: [operation], rows },
-        { name: order.name ?? source, source, profile, bucket, options, signal },
+        { name, profile, bucket, options, signal },
       );
       return { ...planned, confirm };
     } finally {
@@ -395,9 +391,9 @@ export class RunService {
   }
 }
 
-/** Name, source and account that a retry or an undo takes over from its run. */
-function sameAs({ name, source, profile, bucket }: RunRecord, what: "retry" | "undo") {
-  return { name: `${name} (${what})`, source, profile, bucket };
+/** Name and account that a retry or an undo takes over from its run. */
+function sameAs({ name, profile, bucket }: RunRecord, what: "retry" | "undo") {
+  return { name: `${name} (${what})`, profile, bucket };
 }
 
 /** A value for all rows is part of an address or a command line, which others may read. @throws SimfleetError USAGE */

@@ -38,7 +38,7 @@ describe("runs of drop folder files", () => {
       expect(await runs.submit(path, { runId, name: how })).toBeUndefined();
     }
     const all = await allRuns(ledger);
-    expect(all).toMatchObject([{ runId, name: "fleet.csv", source: "fleet.csv", submittedBy: "drop-folder" }]);
+    expect(all).toMatchObject([{ runId, name: "fleet.csv", submittedBy: "drop-folder" }]);
     expect(await runs.status(runId)).toEqual({ isOver: false });
     await ledger.move(runId, "cancelled", ["running"], { reason: "not today" });
     expect(await runs.status(runId)).toMatchObject({

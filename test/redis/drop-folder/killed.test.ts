@@ -140,10 +140,10 @@ async function expectEachOnce(dropped: Dropped): Promise<void> {
   ).toEqual(stems(bad));
   expect([dropped.in("."), dropped.in("processing")]).toEqual([[], []]);
   const runs = await dropped.runs();
-  expect(runs.map(({ source }) => source).toSorted()).toEqual(stems(good));
-  for (const { runId, state, tally, source, submittedBy } of runs) {
+  expect(runs.map(({ name }) => name).toSorted()).toEqual(stems(good));
+  for (const { runId, state, tally, name, submittedBy } of runs) {
     expect([state, tally.done, submittedBy]).toEqual(["completed", rowsPerFile, "drop-folder"]);
-    const results = readFileSync(join(folder, "done", source.replace(/csv$/, `${runId}.results.csv`)), "utf8");
+    const results = readFileSync(join(folder, "done", name.replace(/csv$/, `${runId}.results.csv`)), "utf8");
     expect(results.match(/,done,/g)).toHaveLength(rowsPerFile);
   }
   for (const { places, speedClass } of files) {

@@ -48,7 +48,6 @@ export function runOf(
       skipUnchanged: false,
     },
     header: ["simId", "speedClass"],
-    source: "sims.csv",
     operations: [setSpeedClass],
     sha256: "0".repeat(64),
     total: weights.flat().reduce((sum, weight) => sum + weight, 0),

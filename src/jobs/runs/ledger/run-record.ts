@@ -37,8 +37,6 @@ export interface RunHead {
   readonly operations: readonly [SimOperation, ...SimOperation[]];
   /** Header cells of the input, unchanged. */
   readonly header: readonly string[];
-  /** Name of the input file, without its folder. */
-  readonly source: string;
   /** SHA-256 of the input, hex. */
   readonly sha256: string;
   /** Number of rows, and of those that the intake rejected. */

@@ -49,10 +49,7 @@ export interface DraftDeps {
 }
 
 /** Name and options of a draft. */
-export interface DraftRequest extends Pick<
-  RunHead,
-  "name" | "profile" | "operator" | "bucket" | "source" | "retryOf" | "undoOf"
-> {
+export interface DraftRequest extends Pick<RunHead, "name" | "profile" | "operator" | "bucket" | "retryOf" | "undoOf"> {
   readonly options: RunOptions;
   /** Aborts when nobody waits for it anymore. */
   readonly signal?: AbortSignal | undefined;
