@@ -65,5 +65,5 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
       },
     });
 
-  return { service, ledger, removal, consume, isServed: queues.isServed };
+  return { service, ledger, removal, consume, isServed: ({ bucket }: { bucket: string }) => queues.isServed(bucket) };
 }

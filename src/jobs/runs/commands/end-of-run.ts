@@ -8,6 +8,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { visible } from "#core/visible-text.ts";
 import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { type Caller, type Context, type ProcessIo, ask, confirm, isTerminal } from "#cli/context.ts";
+import { localWork, sayIfUnserved } from "#cli/follow/follow-work.ts";
 import { grouped, shellWord } from "#cli/format.ts";
 import { downloadResults, type RunReport, showRunSummary } from "../contract.ts";
 import { runs } from "../feature.ts";
@@ -46,12 +47,9 @@ export async function startAsked(
     return showToEnd({ caller, context, run, resultsPath: options.out ?? how.resultsPathOf(run) });
   }
   output.answer(run, (shown) => shown.runId);
-  const service = app?.service(runs);
-  if (service !== undefined && !(await service.isServed((await service.ledger.run(run.runId)).bucket))) {
-    output.say(
-      `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${run.runId}`,
-    );
-  }
+  const record = await app?.service(runs).ledger.run(run.runId);
+  const hint = `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${run.runId}`;
+  await sayIfUnserved(record && localWork(app, runs, record), output, hint);
   return 0;
 }
 

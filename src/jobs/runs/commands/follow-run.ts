@@ -4,7 +4,7 @@
  * work, pauses the run; the message says how to resume.
  */
 import type { Caller } from "#cli/context.ts";
-import { type End, followWork, plainLines } from "#cli/follow/follow-work.ts";
+import { type End, followWork, localWork, plainLines } from "#cli/follow/follow-work.ts";
 import { counted, duration, grouped, nextAttemptText, problemText, shellWord } from "#cli/format.ts";
 import type { Output } from "#cli/output.ts";
 import { messageOf } from "#core/errors.ts";
@@ -49,13 +49,7 @@ export async function follow(request: FollowRequest): Promise<{ report: RunRepor
     what: "run",
     isRemote: app === undefined,
     resumeCommand,
-    localWork:
-      service === undefined || run === undefined || mode === "watch"
-        ? undefined
-        : {
-            isServed: () => service.isServed(run.bucket),
-            work: (onIncident) => service.consume(run, onIncident),
-          },
+    localWork: run && mode === "work" ? localWork(app, runs, run) : undefined,
     report: async () => {
       const [shown, bucket] = await Promise.all([
         client.call(showRun, { params: { runId } }),
