@@ -5,7 +5,7 @@
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { conditionsIn, parseFilter } from "../filter.ts";
-import { type SimFields, valueOfText } from "../sim/sim-fields.ts";
+import { valueOfText } from "../sim/sim-fields.ts";
 import type { FieldValue } from "../sim/field-text.ts";
 import { type KeyColumn, type Wording, keyColumnOf } from "../sim/sim.ts";
 import type { Danger } from "./danger.ts";
@@ -198,25 +198,15 @@ export function changesOf(operation: SimOperation, key: string, inputs: readonly
   });
 }
 
-/** Fields of a SIM's record after a success, as the inventory stores them. */
-export interface SimChange {
-  /** The names of all fields that it sets or removes. */
-  readonly set: readonly string[];
-  /** Fields with a value. */
-  readonly fields: SimFields;
-}
+/** Fields that a success sets in the record of a SIM, as the inventory stores them; null: it removes the field. */
+export type SimChange = ReadonlyMap<string, FieldValue | null>;
 
 export function simChangeOf(operation: SimOperation, changes: readonly FieldChange[]): SimChange {
   const prepares = fieldsSetBy(operation);
-  const set: string[] = [];
-  const fields = new Map<string, FieldValue>();
-  for (const [i, [field, value]] of changes.entries()) {
-    set.push(field);
-    // As the platform shows it: text as it is, anything else as JSON.
-    if (value === null) continue;
-    fields.set(field, prepares[i]?.isText === true ? valueOfText(value) : { json: value });
-  }
-  return { set, fields };
+  // As the platform shows it: text as it is, anything else as JSON.
+  const storedAs = (value: string, i: number): FieldValue =>
+    prepares[i]?.isText === true ? valueOfText(value) : { json: value };
+  return new Map(changes.map(([field, value], i) => [field, value === null ? null : storedAs(value, i)]));
 }
 
 /**

@@ -42,7 +42,7 @@ function taggedBy(
 
 function claimOfTags(key: string, ...tags: readonly string[]) {
   const fields = new Map(tags.map((tag) => [`tags.${tag}`, { text: tag }] as const));
-  return new Map([[key, { set: [...fields.keys()], fields }]]);
+  return new Map([[key, fields]]);
 }
 
 async function classOf(fleet: FleetHarness, key: string): Promise<string | undefined> {

@@ -8,7 +8,7 @@ import type { Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import type { FeedBounds } from "#events/feed.ts";
-import { encodeName } from "#fleet/sim/field-text.ts";
+import { encodeName, encodeValue } from "#fleet/sim/field-text.ts";
 import { type RunState, isRunOver } from "#fleet/run.ts";
 import type { SimChange } from "#fleet/sim-operation/sim-operation.ts";
 import type { Keys } from "#redis/keys.ts";
@@ -47,7 +47,6 @@ import {
   startOf,
   statusFields,
 } from "./run-record.ts";
-import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
 
 /** Loads a script that changes a run's state and may write the SIM of a response to the inventory. */
 function runScript(...names: readonly string[]): Script {
@@ -323,9 +322,9 @@ export class Ledger {
    */
   async claim(run: Pick<RunHead, "runId" | "profile">, changes: ReadonlyMap<string, SimChange>): Promise<void> {
     if (changes.size === 0) return;
-    const claims = [...changes].flatMap(([key, { set, fields }]) => {
-      const absent = set.filter((field) => !fields.has(field)).map(encodeName);
-      return [key, [...(fields.size === 0 ? [] : [encodeFields(fields)]), ...absent].join("\n")];
+    const claims = [...changes].flatMap(([key, change]) => {
+      const lines = Array.from(change, ([name, value]) => `${encodeName(name)}${value ? encodeValue(value) : ""}`);
+      return [key, lines.join("\n")];
     });
     const name = await inventoryOf({ redis: this.#redis, keys: this.#keys }, run.profile);
     await claimScript.run(this.#redis, [this.#keys.simsClaims(name)], [run.runId, ...claims]);

@@ -381,7 +381,7 @@ class SegmentWork {
     const finishedAtMs = this.#context.clock.wallMs();
     await this.#outcomeWriter.settle({
       shown,
-      set: change.set,
+      set: [...change.keys()],
       basisMs,
       isAnswered,
       place,
@@ -496,7 +496,8 @@ async function claimOpenRows(
   });
   const claims = new Map<string, SimChange>();
   for (const { row, change } of open) {
-    if (change.set.length > 0) claims.set(row.key, joined(claims.get(row.key), change));
+    // A SIM can have several rows, such as one for each tag.
+    if (change.size > 0) claims.set(row.key, new Map([...(claims.get(row.key) ?? []), ...change]));
   }
   const keys = open.map(({ row }) => row.key);
   const [known, facts] = await Promise.all([
@@ -509,12 +510,6 @@ async function claimOpenRows(
     return { ...one, before: valuesBefore(one, present), basisMs: known[i]?.updatedAtMs };
   });
   return { rows: found, tries };
-}
-
-/** A SIM can have several rows, such as one for each tag. */
-function joined(before: SimChange | undefined, { set, fields }: SimChange): SimChange {
-  if (before === undefined) return { set, fields };
-  return { set: [...before.set, ...set], fields: new Map([...before.fields, ...fields]) };
 }
 
 /**

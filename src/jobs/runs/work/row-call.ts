@@ -6,7 +6,7 @@ import { simOperationCall } from "#api/operations/sim-operation.ts";
 import type { SimRecord } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
 import { scrubJson, scrubValues } from "#core/scrub-secrets.ts";
-import { type FieldSelection, pickFields, type SimFields } from "#fleet/sim/sim-fields.ts";
+import { type FieldSelection, pickFields } from "#fleet/sim/sim-fields.ts";
 import type { SimChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { secretsOf } from "../sealed-inputs.ts";
 import type { ShownSim, StoredRow } from "../ledger/packing.ts";
@@ -95,18 +95,15 @@ function recordWithout(record: SimRecord, secrets: readonly string[]): SimRecord
  * leave out fields without a value.
  */
 function shownAfter(change: SimChange, record: SimRecord | undefined, selection: FieldSelection): ShownSim {
-  const set = change.set.filter((field) => isIn(selection.fields, field));
-  if (record === undefined) return { fields: only(change.fields, set), mentioned: set };
-  const { fields, mentioned } = pickFields(record, selection);
-  const missing = set.filter((field) => !isIn(mentioned, field));
+  const shown: ShownSim = record === undefined ? { fields: new Map(), mentioned: [] } : pickFields(record, selection);
+  const { fields, mentioned } = shown;
+  const missing = [...change].filter(([field]) => isIn(selection.fields, field) && !isIn(mentioned, field));
+  if (missing.length === 0) return shown;
+  const withValue = missing.flatMap(([field, value]) => (value === null ? [] : [[field, value] as const]));
   return {
-    fields: missing.length === 0 ? fields : new Map([...fields, ...only(change.fields, missing)]),
-    mentioned: missing.length === 0 ? mentioned : [...mentioned, ...missing],
+    fields: new Map([...fields, ...withValue]),
+    mentioned: [...mentioned, ...missing.map(([field]) => field)],
   };
-}
-
-function only(fields: SimFields, names: readonly string[]): SimFields {
-  return new Map([...fields].filter(([name]) => names.includes(name)));
 }
 
 /** Whether a field, or the object that it is a member of, is among these names. */
