@@ -13,7 +13,7 @@ import { type SimOperation, changesOf } from "#fleet/sim-operation/sim-operation
 import type { PlanReport } from "./contract.ts";
 import type { Draft } from "./plan/draft.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { type SegmentState, type StoredRow, doubtOf, isCallable, operationOf } from "./ledger/packing.ts";
+import { type SegmentState, type StoredRow, endWithoutCall, isCallable, operationOf } from "./ledger/packing.ts";
 import type { RunHead, RunRecord } from "./ledger/run-record.ts";
 
 /** A newer run's rows that are compared at once: about 25 MB. */
@@ -167,22 +167,10 @@ async function settleOlder(run: RunRecord, ledger: Ledger): Promise<boolean> {
 async function supersede(overlap: Overlap, newer: string, ledger: Ledger): Promise<void> {
   const { older, segment, state } = overlap;
   const rows = overlap.rows.filter(([place]) => isToSend(place, state));
-  const settlements = rows.map(([place, row]) => {
-    const tries = state.tries.get(place);
-    return {
-      place,
-      key: row.key,
-      weight: row.weight,
-      set: targetsOf(operationOf(older, row), row).map(({ field }) => field),
-      settled: {
-        outcome: "skipped" as const,
-        reason: `superseded by run ${newer}${doubtOf(tries)}`,
-        previous: row.before,
-        attempts: tries?.attempts ?? 0,
-        finishedAtMs: systemClock.wallMs(),
-      },
-    };
-  });
+  const end = { outcome: "skipped", reason: `superseded by run ${newer}`, finishedAtMs: systemClock.wallMs() } as const;
+  const settlements = rows.map(([place, row]) =>
+    endWithoutCall(older, { place, row, tries: state.tries.get(place) }, end),
+  );
   if (rows.length > 0) await ledger.settle(older, segment, settlements, { calls: 0, throttled: 0, newer });
   const left = (older.segments[segment]?.callable ?? 0) - state.settled.size - rows.length;
   if (left === 0) await ledger.finishSegment(older, segment);

@@ -8,7 +8,7 @@ import type { Outcome, Row } from "#fleet/run.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
 import type { SimFields } from "#fleet/sim/sim-fields.ts";
 import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
-import type { FieldChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+import { type FieldChange, type SimOperation, changesOf } from "#fleet/sim-operation/sim-operation.ts";
 
 /** On another thread: it takes a sixth of the time of a plan. */
 const deflated: (text: string) => Promise<Buffer> = promisify(deflateRaw);
@@ -134,6 +134,18 @@ export interface Settlement {
   readonly settled: Settled;
   /** The platform answered, although the row is skipped: it works again if it did not. */
   readonly isAnswered?: boolean;
+}
+
+/** Ends a row for which no call is made now. @param end its outcome; a note of a lost response is added to the reason */
+export function endWithoutCall(
+  run: { readonly operations: readonly [SimOperation, ...SimOperation[]] },
+  { place, row, tries }: { readonly place: number; readonly row: StoredRow; readonly tries: Tries | undefined },
+  end: Pick<Settled, "outcome" | "reason" | "finishedAtMs">,
+): Settlement {
+  const { key, weight, before: previous } = row;
+  const set = changesOf(operationOf(run, row), key, row.inputs).map(([field]) => field);
+  const attempts = (tries?.attempts ?? 0) + (tries?.sentAtMs === undefined ? 0 : 1);
+  return { place, key, weight, set, settled: { ...end, reason: `${end.reason}${doubtOf(tries)}`, previous, attempts } };
 }
 
 /** A settlement as settle.lua takes it. */

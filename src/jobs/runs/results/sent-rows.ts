@@ -4,9 +4,9 @@
  */
 import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
-import { changesOf, isRepeatable } from "#fleet/sim-operation/sim-operation.ts";
+import { isRepeatable } from "#fleet/sim-operation/sim-operation.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { type Settlement, doubtOf, operationOf } from "../ledger/packing.ts";
+import { type Settlement, endWithoutCall } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import { SimfleetError } from "#core/errors.ts";
 
@@ -34,23 +34,12 @@ async function settleSegment(
 ): Promise<number> {
   const { rows, settled, tries } = await ledger.segment(run, segment);
   const sent: Settlement[] = [];
-  for (const [place, { sentAtMs, attempts, ...others }] of tries) {
+  for (const [place, tried] of tries) {
     const row = rows[place];
-    if (sentAtMs === undefined || row === undefined || settled.has(place)) continue;
-    const reason = `sent at ${new Date(sentAtMs).toISOString()}${doubtOf({ ...others, sentAtMs })}`;
-    sent.push({
-      place,
-      key: row.key,
-      weight: row.weight,
-      set: changesOf(operationOf(run, row), row.key, row.inputs).map(([field]) => field),
-      settled: {
-        outcome: "unknown",
-        reason,
-        previous: row.before,
-        attempts: attempts + 1,
-        finishedAtMs: clock.wallMs(),
-      },
-    });
+    if (tried.sentAtMs === undefined || row === undefined || settled.has(place)) continue;
+    const reason = `sent at ${new Date(tried.sentAtMs).toISOString()}`;
+    const end = { outcome: "unknown", reason, finishedAtMs: clock.wallMs() } as const;
+    sent.push(endWithoutCall(run, { place, row, tries: tried }, end));
   }
   if (sent.length > 0) await ledger.settle(run, segment, sent, { calls: 0, throttled: 0 });
   return sent.length;
