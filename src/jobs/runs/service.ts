@@ -207,7 +207,7 @@ export class RunService {
       const state = firstState(report, draft.head, how);
       const id = runId ?? newRunId(clock.wallMs());
       return await this.#begin({ ...draft.head, runId: id }, { by, calls: report.calls, state }, async (head) => {
-        const committed = await ledger.commit(head, state, draft.draftId, draft.takes);
+        const committed = await ledger.commit(head, state, draft.draftId, { takes: draft.takes });
         if (committed === "committed" || runId !== undefined) return;
         throw new SimfleetError("RUN_STATE_CONFLICT", `The new ID ${id} belongs to another run: submit the rows again`);
       });
@@ -241,7 +241,7 @@ export class RunService {
     const head = { ...run.head, options: { ...run.options, ...given.options } };
     const state = firstState(report, head, { confirm: confirm ?? plan.confirm, policy: config.changes });
     return this.#begin(head, { by, calls: report.calls, state }, async (complete) => {
-      const reply = await ledger.commit(complete, state, undefined, plan.takes);
+      const reply = await ledger.commit(complete, state, undefined, { takes: plan.takes });
       if (reply === "expired") throw missing(planId);
       if (reply === "exists") throw started();
     });

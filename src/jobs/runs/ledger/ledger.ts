@@ -73,6 +73,11 @@ const readAtOnce = 100;
 /** A run without progress for this long counts as stalled. */
 const stalledAfterMs = 10_000;
 
+/** What is stored with a plan, and with `entry` among the plans of its owner: `expiry bytes owner`. */
+interface PlanToKeep extends Readonly<Record<"text" | "entry" | "uploadId", string>> {
+  readonly ttlMs: number;
+}
+
 /** Why a run currently makes no progress. */
 interface RunProblem {
   readonly message: string;
@@ -125,7 +130,8 @@ export class Ledger {
    * Commits a run: from now on it is listed and its rows are processed. If a run with this id exists already, it is kept and
    * the draft is deleted.
    * @param draftId id under which the rows were drafted; undefined: the run is a plan, which is kept if it cannot be started
-   * @param takes rows that only one run may take from the run that this one retries or undoes
+   * @param how `takes`: rows that only one run may take from the run that this one retries or undoes; `plan`: what is kept with
+   *   a plan, which replaces one with this id and expires unless it is started
    * @returns `exists` if there already was a run with this id, `expired` if there is no such plan anymore
    * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE_CONFLICT if another run has taken
    *   some of these rows
@@ -134,7 +140,7 @@ export class Ledger {
     head: RunHead,
     state: RunState,
     draftId: string | undefined,
-    takes: readonly RowGroup[] = [],
+    { takes = [], plan }: { readonly takes?: readonly RowGroup[]; readonly plan?: PlanToKeep } = {},
   ): Promise<"committed" | "exists" | "expired"> {
     const { runId, segments, createdAtMs, submittedBy = "" } = head;
     const sourceId = head.retryOf ?? head.undoOf ?? "";
@@ -144,9 +150,14 @@ export class Ledger {
     const attempt = draftId === undefined ? randomUUID() : draft;
     const keys = [this.#keys.run(runId), draft, input, this.#keys.runs(), this.#keys.events(), this.#keys.plans()];
     if (takes.length > 0) keys.push(this.#keys.run(sourceId));
-    const fields = Object.entries({ ...encodeHead(head), ...startOf(head, state) }).flat();
+    const fields = Object.entries({
+      ...encodeHead(head),
+      ...startOf(head, state),
+      ...(plan && { plan: plan.text }),
+    }).flat();
+    const { ttlMs = "", entry = "", uploadId = "" } = plan ?? {};
     const args = [runId, segments.length, createdAtMs, this.#bounds.maxEvents, submittedBy, attempt];
-    args.push(takes.length, ...takes.map((group) => takenPrefix + group));
+    args.push(ttlMs, entry, uploadId, takes.length, ...takes.map((group) => takenPrefix + group));
     const reply = (await commitScript.run(this.#redis, keys, [...args, ...fields])) as
       | "committed"
       | "exists"
@@ -497,7 +508,7 @@ export function invalidCursor(cursor: string | undefined): SimfleetError {
 }
 
 /** Rows of a draft have expired. */
-export function expired(runId: string): SimfleetError {
+function expired(runId: string): SimfleetError {
   return new SimfleetError(
     "STORE_UNAVAILABLE",
     `Rows of run ${runId} expired before the run was complete: submit it again`,

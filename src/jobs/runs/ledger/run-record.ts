@@ -155,7 +155,7 @@ function withPrefix(hash: Readonly<Record<string, string>>, prefix: string): Rea
 
 /** The fields of a new run that say whether it has started. A run without any call is completed as soon as it starts. */
 export function startOf({ createdAtMs }: RunHead, state: RunState): Record<string, string | number> {
-  if (state === "awaiting-approval") return { state };
+  if (state === "awaiting-approval" || state === "planned") return { state };
   return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
 }
 

@@ -10,8 +10,8 @@ import type { Filter } from "#fleet/filter.ts";
 import { Script } from "#redis/script.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { Changed, PlanDocument, PlanReport } from "../contract.ts";
-import { type Ledger, expired } from "../ledger/ledger.ts";
-import { type RowGroup, type RunHead, type RunRecord, encodeHead } from "../ledger/run-record.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { RowGroup, RunHead, RunRecord } from "../ledger/run-record.ts";
 import { maxDangerous } from "../submit.ts";
 import type { KnownFleet } from "./classify.ts";
 import type { Draft } from "./draft.ts";
@@ -20,7 +20,6 @@ import type { SomeRows } from "./tally.ts";
 
 const keepMs = 60 * minuteMs;
 
-const keepScript = Script.load(new URL("./keep-plan.lua", import.meta.url));
 const reserveScript = Script.load(new URL("./reserve-plan.lua", import.meta.url));
 const removeScript = Script.load(new URL("./remove-plan.lua", import.meta.url));
 
@@ -73,21 +72,16 @@ export class Plans {
     { draft, report, confirm }: Planned,
     { planId, by, upload }: { planId: string; by: string; upload?: { id: string; bytes: number } | undefined },
   ): Promise<PlanDocument> {
-    const { redis, keys, clock } = this.#deps;
+    const { ledger, clock } = this.#deps;
     const createdAtMs = clock.wallMs();
     const { id: uploadId = "", bytes = 0 } = upload ?? {};
     // Also removes what has expired.
     if (upload === undefined) await this.#reserve(planId, { by, bytes });
     const kept = { expiresAtMs: createdAtMs + keepMs, report, takes: draft.takes, confirm };
     const head = { ...draft.head, runId: planId, createdAtMs, submittedBy: by };
-    const fields = Object.entries({ ...encodeHead(head), state: "planned", plan: JSON.stringify(kept) }).flat();
     const entry = `${kept.expiresAtMs} ${bytes} ${by}`;
-    const reply = await keepScript.run(
-      redis,
-      [keys.run(planId), keys.runDraft(draft.draftId), keys.runInput(planId), keys.plans()],
-      [planId, head.segments.length, keepMs, entry, uploadId, ...fields],
-    );
-    if (reply === "expired") throw expired(planId);
+    const plan = { text: JSON.stringify(kept), ttlMs: keepMs, entry, uploadId };
+    const reply = await ledger.commit(head, "planned", draft.draftId, { plan });
     if (reply === "exists") throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${planId} was already started`);
     return documentOf(planId, kept);
   }
