@@ -32,7 +32,11 @@ const piecesPerTurn = 16;
  * @param source a path, a file, or a stream of bytes
  * @param signal ends the reading when it aborts
  */
-export function inputBytes(source: string | InputFile | Readable, maxBytes: number, signal: AbortSignal | undefined) {
+export function inputBytes(
+  source: string | InputFile | Readable,
+  caps: { readonly bytes: number; readonly recordBytes: number },
+  signal: AbortSignal | undefined,
+) {
   const input = typeof source === "string" ? { path: source } : source;
   const hash = createHash("sha256");
   let stream: Readable | undefined;
@@ -49,7 +53,7 @@ export function inputBytes(source: string | InputFile | Readable, maxBytes: numb
         for (let at = 0; at < received.length; at += pieceBytes) {
           const piece = received.subarray(at, at + pieceBytes);
           bytes += piece.length;
-          if (bytes > maxBytes) throw new IntakeError(`The file is larger than ${maxBytes} bytes. Split it.`);
+          if (bytes > caps.bytes) throw new IntakeError(`The file is larger than ${caps.bytes} bytes. Split it.`);
           hash.update(piece);
           yield piece;
         }
@@ -61,9 +65,9 @@ export function inputBytes(source: string | InputFile | Readable, maxBytes: numb
   }
 
   return {
-    pieces: () => textPieces(read(), signal),
+    lines: () => textLines(read(), { ...caps, signal }),
 
-    /** Count and digest (hex) of the bytes as received; complete once `pieces` has ended. */
+    /** Count and digest (hex) of the bytes as received; complete once `lines` has ended. */
     fingerprint: () => {
       sha256 ??= hash.digest("hex");
       return { bytes, sha256 };
@@ -77,35 +81,43 @@ export function inputBytes(source: string | InputFile | Readable, maxBytes: numb
 }
 
 /**
- * Yields the text's bytes without a byte order mark, in chunks of at most about 16 KiB that end between characters.
- * @throws IntakeError for what is no text in UTF-8; the signal's reason
+ * Yields the text's bytes without a byte order mark: whole lines, about 16 KiB of them at once.
+ * @throws IntakeError for what is no text in UTF-8, or a line that is longer than a record may be; the signal's reason
  */
-async function* textPieces(pieces: AsyncGenerator<Buffer>, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
-  const check = textCheck();
+async function* textLines(
+  pieces: AsyncGenerator<Buffer>,
+  { recordBytes, signal }: { readonly recordBytes: number; readonly signal: AbortSignal | undefined },
+): AsyncGenerator<Buffer> {
+  const text = textCheck();
   let rest: Buffer = Buffer.alloc(0);
   let atStart = true;
-  const take = (joined: Buffer, end: number): Buffer => {
-    if (atStart) refuseSignature(joined);
-    const text = joined.subarray(atStart ? lengthOfMark(joined) : 0, end);
-    rest = joined.subarray(end);
-    atStart = false;
-    check(text);
-    signal?.throwIfAborted();
-    return text;
-  };
   let count = 0;
   for await (const piece of pieces) {
-    const joined = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-    if (atStart && joined.length < 4) {
-      rest = joined;
-      continue;
-    }
-    yield take(joined, endOfCharacters(joined));
+    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    if (atStart && rest.length < 4) continue;
+    if (atStart) rest = withoutMark(rest);
+    atStart = false;
+    const end = Math.max(rest.lastIndexOf(10), rest.lastIndexOf(13)) + 1;
+    if (end === 0 && rest.length > recordBytes) throw recordTooLong(text.line(), recordBytes);
+    const lines = rest.subarray(0, end);
+    rest = rest.subarray(end);
+    text.check(lines);
+    signal?.throwIfAborted();
+    if (end > 0) yield lines;
     count += 1;
     if (count % piecesPerTurn === 0) await yieldToEventLoop();
   }
-  const last = take(rest, rest.length);
-  if (last.length > 0) yield last;
+  if (atStart) rest = withoutMark(rest);
+  text.check(rest);
+  signal?.throwIfAborted();
+  if (rest.length > 0) yield rest;
+}
+
+export function recordTooLong(line: number, recordBytes: number): IntakeError {
+  return new IntakeError(
+    `The row that starts on line ${line} is longer than ${recordBytes} bytes. A closing quote may be missing.`,
+    { line },
+  );
 }
 
 async function openStream(input: InputFile | Readable): Promise<Readable> {
@@ -116,7 +128,7 @@ async function openStream(input: InputFile | Readable): Promise<Readable> {
   return handle.createReadStream({ highWaterMark: pieceBytes });
 }
 
-/** @returns a check of the pieces of a text, one after the other, which throws an IntakeError with the line */
+/** Checks the pieces of a text, one after the other. */
 function textCheck() {
   let line = 1;
   let endedInCarriageReturn = false;
@@ -128,48 +140,35 @@ function textCheck() {
       endedInCarriageReturn = byte === 13;
     }
   };
-  return (text: Buffer): void => {
-    const nul = text.indexOf(0);
-    if (nul === -1 && isUtf8(text)) return countBreaks(text);
-    countBreaks(text.subarray(0, nul === -1 ? lengthOfValidPart(text) : nul));
-    const what =
-      nul === -1
-        ? "is not valid UTF-8. Open the file in its program and save as UTF-8 CSV."
-        : "contains a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.";
-    throw new IntakeError(`Line ${line} ${what}`, { line });
+  return {
+    /** Line on which the next piece starts. */
+    line: () => line,
+    /** @param text whole lines @throws IntakeError with the line */
+    check: (text: Buffer): void => {
+      const nul = text.indexOf(0);
+      if (nul === -1 && isUtf8(text)) return countBreaks(text);
+      countBreaks(text.subarray(0, nul === -1 ? lengthOfValidPart(text) : nul));
+      const what =
+        nul === -1
+          ? "is not valid UTF-8. Open the file in its program and save as UTF-8 CSV."
+          : "contains a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.";
+      throw new IntakeError(`Line ${line} ${what}`, { line });
+    },
   };
 }
 
-function refuseSignature(start: Buffer): void {
+/** @throws IntakeError for the start of another kind of file */
+function withoutMark(start: Buffer): Buffer {
   const known = signatures.find(({ begins }) => begins.every((byte, i) => start[i] === byte));
   if (known) throw new IntakeError(known.message);
+  return start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf ? start.subarray(3) : start;
 }
 
-function lengthOfMark(start: Buffer): number {
-  return start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf ? 3 : 0;
-}
-
-/** The end of the last complete character: a chunk may split one of up to four bytes. */
-function endOfCharacters(text: Buffer): number {
-  for (let back = 1; back <= Math.min(3, text.length); back += 1) {
-    const byte = text[text.length - back] ?? 0;
-    if (byte >= 0xc0) {
-      const wanted = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-      return wanted > back ? text.length - back : text.length;
-    }
-    if (byte < 0x80) break;
-  }
-  return text.length;
-}
-
+/** Decoding replaces what is not valid. */
 function lengthOfValidPart(text: Buffer): number {
+  const decoded = Buffer.from(text.toString());
   let valid = 0;
-  let invalid = text.length;
-  while (valid + 1 < invalid) {
-    const middle = (valid + invalid) >> 1;
-    if (isUtf8(text.subarray(0, endOfCharacters(text.subarray(0, middle))))) valid = middle;
-    else invalid = middle;
-  }
+  while (valid < text.length && text[valid] === decoded[valid]) valid += 1;
   return valid;
 }
 

@@ -8,7 +8,7 @@ import { finished } from "node:stream/promises";
 import { type CsvError, type Parser, parse } from "csv-parse";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import type { InputFile } from "#core/files/open-file.ts";
-import { inputBytes } from "./bytes.ts";
+import { inputBytes, recordTooLong } from "./bytes.ts";
 
 /** Limits on a file; a file is rejected as soon as it exceeds one. */
 const defaultCaps = {
@@ -40,15 +40,15 @@ export async function openCsv(
   signal?: AbortSignal,
 ) {
   const limits = { ...defaultCaps, ...caps };
-  const bytes = inputBytes(source, limits.bytes, signal);
+  const bytes = inputBytes(source, limits, signal);
   try {
-    const pieces = bytes.pieces();
-    const begun = await readStart(pieces, limits.recordBytes);
+    const lines = bytes.lines();
+    const begun = await readStart(lines, limits.recordBytes);
     // Excel's first line that names the delimiter.
     const [line, named] = /^sep=([,;\t])(?:\r?\n|\r)/i.exec(begun.start.toString("latin1", 0, 8)) ?? [""];
     const delimiter = (named as Delimiter | undefined) ?? begun.delimiter;
-    const lines = withoutFormulas(begun.start.subarray(line.length), pieces, limits.recordBytes);
-    const records = parseRecords(lines, { delimiter, line: named === undefined ? 1 : 2 }, limits);
+    const texts = withoutFormulas(begun.start.subarray(line.length), lines);
+    const records = parseRecords(texts, { delimiter, line: named === undefined ? 1 : 2 }, limits);
     const first = await records.next();
     const header = first.done ? undefined : first.value.shift();
     if (first.done || !header) throw new IntakeError("The file has only blank lines.");
@@ -76,12 +76,12 @@ export async function openCsv(
 
 /** Reads until the header line is complete, since the delimiter must be known before anything is parsed. */
 async function readStart(
-  pieces: AsyncGenerator<Buffer>,
+  lines: AsyncGenerator<Buffer>,
   recordBytes: number,
 ): Promise<{ start: Buffer; delimiter: Delimiter }> {
   let start = Buffer.alloc(0);
   for (;;) {
-    const next = await pieces.next();
+    const next = await lines.next();
     if (!next.done) start = Buffer.concat([start, next.value]);
     const { delimiter, isWhole } = findDelimiter(start);
     if (next.done && start.length === 0) throw new IntakeError("The file is empty.");
@@ -93,25 +93,14 @@ async function readStart(
 /** A cell as Excel writes the formula of a text: `="8942…"` */
 const formula = /(^|[,;\t\r\n])="([^",;\t\r\n]+)"(?=[,;\t\r\n]|$)/g;
 
-/** Replaces formulas of a text by the text, which keeps long numbers from being rounded. A piece ends with its last whole line. */
-async function* withoutFormulas(
-  start: Buffer,
-  pieces: AsyncGenerator<Buffer>,
-  recordBytes: number,
-): AsyncGenerator<Buffer> {
-  let rest = start;
-  for await (const piece of pieces) {
-    const joined = Buffer.concat([rest, piece]);
-    const lineEnd = Math.max(joined.lastIndexOf(10), joined.lastIndexOf(13)) + 1;
-    const whole = joined.length - lineEnd > recordBytes ? joined.length : lineEnd;
-    rest = joined.subarray(whole);
-    if (whole > 0) yield textsOf(joined.subarray(0, whole));
-  }
-  if (rest.length > 0) yield textsOf(rest);
+/** Replaces formulas of a text by the text, which keeps long numbers from being rounded. */
+async function* withoutFormulas(start: Buffer, others: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield textsOf(start);
+  for await (const lines of others) yield textsOf(lines);
 }
 
-function textsOf(piece: Buffer): Buffer {
-  return piece.includes('="') ? Buffer.from(piece.toString("latin1").replaceAll(formula, "$1$2"), "latin1") : piece;
+function textsOf(lines: Buffer): Buffer {
+  return lines.includes('="') ? Buffer.from(lines.toString("latin1").replaceAll(formula, "$1$2"), "latin1") : lines;
 }
 
 async function* rowsOf(
@@ -202,13 +191,6 @@ function write(parser: Parser, piece: Buffer): Promise<void> {
 function end(parser: Parser): Promise<void> {
   parser.end();
   return finished(parser.resume());
-}
-
-function recordTooLong(line: number, recordBytes: number): IntakeError {
-  return new IntakeError(
-    `The row that starts on line ${line} is longer than ${recordBytes} bytes. A closing quote may be missing.`,
-    { line },
-  );
 }
 
 function grammarError(thrown: unknown, line: number): unknown {
