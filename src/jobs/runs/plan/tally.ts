@@ -35,7 +35,7 @@ export class PlanTally {
   irreversible = 0;
   readonly verdicts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<RowVerdict, number>;
   readonly unknown: SomeRows = { rows: 0, indexes: [] };
-  readonly changes: ChangeTally;
+  readonly changes: ReturnType<typeof changeTally>;
   readonly #operations: RunHead["operations"];
   readonly #problems = new Map<number, PlanReport["problems"][number]>();
   readonly #classes = new Map<string, SomeRows>();
@@ -43,7 +43,7 @@ export class PlanTally {
 
   constructor(operations: RunHead["operations"]) {
     this.#operations = operations;
-    this.changes = new ChangeTally(operations);
+    this.changes = changeTally(operations);
   }
 
   /** Counts a row; or no longer, if it turns out to be another one. */
@@ -112,49 +112,42 @@ const maxGroups = 1_000;
 const groupsShown = 10;
 const maxValueLength = 100;
 
-class ChangeTally {
-  readonly #operations: RunHead["operations"];
+function changeTally(operations: RunHead["operations"]) {
+  const groups = new Map<string, { readonly row: StoredRow; count: number }>();
   /** Whether rows with the same inputs make the same change, and others another one. */
-  readonly #isByInput: boolean;
-  readonly #groups = new Map<string, { readonly row: StoredRow; count: number }>();
+  const isByInput = operations.every(({ sets, inputs, keyColumn }) => {
+    const used = placeholdersIn([Object.keys(sets), sets]);
+    return !used.has(keyColumn) && inputs.every(({ name }) => used.has(name));
+  });
+  const changesIn = (row: StoredRow): readonly FieldChange[] =>
+    changesOf(operationOf({ operations }, row), row.key, row.inputs);
+  return {
+    /** Counts a row that makes a call; or no longer, if it turns out to make none. */
+    add(row: StoredRow, by: 1 | -1): void {
+      const after = isByInput ? row.inputs.join("\0") : JSON.stringify(changesIn(row));
+      const group = `${row.operation ?? 0} ${after}\0${row.before === undefined ? "" : `=${row.before.join("\0")}`}`;
+      const known = groups.get(group);
+      if (known !== undefined) known.count += by;
+      else if (by === 1 && groups.size < maxGroups) groups.set(group, { row, count: 1 });
+    },
 
-  constructor(operations: RunHead["operations"]) {
-    this.#operations = operations;
-    this.#isByInput = operations.every(({ sets, inputs, keyColumn }) => {
-      const used = placeholdersIn([Object.keys(sets), sets]);
-      return !used.has(keyColumn) && inputs.every(({ name }) => used.has(name));
-    });
-  }
-
-  /** Counts a row that makes a call; or no longer, if it turns out to make none. */
-  add(row: StoredRow, by: 1 | -1): void {
-    const after = this.#isByInput ? row.inputs.join("\0") : JSON.stringify(this.#changesOf(row));
-    const group = `${row.operation ?? 0} ${after}\0${row.before === undefined ? "" : `=${row.before.join("\0")}`}`;
-    const known = this.#groups.get(group);
-    if (known !== undefined) known.count += by;
-    else if (by === 1 && this.#groups.size < maxGroups) this.#groups.set(group, { row, count: 1 });
-  }
-
-  #changesOf(row: StoredRow): readonly FieldChange[] {
-    return changesOf(operationOf({ operations: this.#operations }, row), row.key, row.inputs);
-  }
-
-  mostFrequent(): Changed["changes"] {
-    const found = new Map<string, { from?: string | null; to: string | null; count: number }>();
-    for (const { row, count } of this.#groups.values()) {
-      const { sets } = operationOf({ operations: this.#operations }, row);
-      const changes = this.#changesOf(row);
-      if (changes.length === 0 || count === 0) continue;
-      const fields = changes.map(([field]) => field);
-      const isNamed = fields.length > 1 || !Object.hasOwn(sets, fields[0] ?? "");
-      const textOf = (values: NonNullable<FieldValues>): string | null => valuesText(fields, values, isNamed);
-      const to = textOf(changes.map(([, after]) => after));
-      const change = row.before === undefined ? { to } : { from: textOf(row.before), to };
-      const key = JSON.stringify(change);
-      found.set(key, { ...change, count: (found.get(key)?.count ?? 0) + count });
-    }
-    return [...found.values()].toSorted((a, b) => b.count - a.count).slice(0, groupsShown);
-  }
+    mostFrequent(): Changed["changes"] {
+      const found = new Map<string, { from?: string | null; to: string | null; count: number }>();
+      for (const { row, count } of groups.values()) {
+        const { sets } = operationOf({ operations }, row);
+        const changes = changesIn(row);
+        if (changes.length === 0 || count === 0) continue;
+        const fields = changes.map(([field]) => field);
+        const isNamed = fields.length > 1 || !Object.hasOwn(sets, fields[0] ?? "");
+        const textOf = (values: NonNullable<FieldValues>): string | null => valuesText(fields, values, isNamed);
+        const to = textOf(changes.map(([, after]) => after));
+        const change = row.before === undefined ? { to } : { from: textOf(row.before), to };
+        const key = JSON.stringify(change);
+        found.set(key, { ...change, count: (found.get(key)?.count ?? 0) + count });
+      }
+      return [...found.values()].toSorted((a, b) => b.count - a.count).slice(0, groupsShown);
+    },
+  };
 }
 
 function valuesText(fields: readonly string[], values: NonNullable<FieldValues>, isNamed: boolean): string | null {

@@ -100,7 +100,7 @@ class SegmentWork {
   readonly #run: RunRecord;
   readonly #segment: number;
   readonly #context: JobContext & { readonly signal: AbortSignal };
-  readonly #outcomeWriter: OutcomeWriter;
+  readonly #outcomeWriter: ReturnType<typeof outcomeWriter>;
   readonly #tries: Map<number, Tries>;
   readonly #pending: Set<OpenRow>;
   readonly #unsafe: UnsafeCalls;
@@ -127,7 +127,7 @@ class SegmentWork {
     this.#deaths = deaths;
     this.#doneBefore = run.tally.done;
     watch.observe(runId, "running", run.tally.pending);
-    this.#outcomeWriter = new OutcomeWriter(context, run, segment);
+    this.#outcomeWriter = outcomeWriter(context, run, segment);
     this.#unsafe = new UnsafeCalls({ ...context, runId, segment, tries: this.#tries });
     const { callsPerMinute } = run.options;
     this.#callOptions = {
@@ -182,12 +182,12 @@ class SegmentWork {
     await this.#outcomeWriter.flush();
     const failed = ended.find((lane) => lane.status === "rejected");
     if (failed !== undefined) throw failed.reason;
-    const { state, hasEndedWave } = this.#outcomeWriter;
+    const hasEndedWave = this.#outcomeWriter.hasEndedWave();
     if (this.#pending.size === 0) {
       if (await ledger.finishSegment(this.#run, this.#segment)) return { kind: "finished", hasEndedWave };
       throw new SimfleetError("INTERNAL", `Rows of run ${this.#run.runId} have no outcome (segment ${this.#segment})`);
     }
-    if (state !== "running") return { kind: "parked" };
+    if (this.#outcomeWriter.state() !== "running") return { kind: "parked" };
     if (signal.aborted) return { kind: "handed-back" };
     if (this.#stop !== undefined || this.#dueRows().length > 0) return this.#stop;
     const times = [...this.#pending].map(({ place }) => this.#tries.get(place)?.readAtMs ?? 0);
@@ -214,7 +214,7 @@ class SegmentWork {
   }
 
   get #mayContinue(): boolean {
-    return this.#stop === undefined && !this.#context.signal.aborted && this.#outcomeWriter.state === "running";
+    return this.#stop === undefined && !this.#context.signal.aborted && this.#outcomeWriter.state() === "running";
   }
 
   async #lane(rows: Iterator<OpenRow>, attempt: (row: OpenRow) => Promise<void>): Promise<void> {
@@ -406,66 +406,47 @@ function untilOutageEnds(delayMs: number) {
  * Writes outcomes to the ledger in order of arrival: those that arrive during one write are batched into the next. A caller
  * waits until its outcome is written, so that a crash repeats no more than the calls in flight.
  */
-class OutcomeWriter {
-  /** The run's state as last reported by the ledger. */
-  state: RunState | "gone" = "running";
-  hasEndedWave = false;
-  readonly #context: Pick<JobContext, "ledger" | "watch">;
-  readonly #run: RunRecord;
-  readonly #segment: number;
-  readonly #open: Settlement[] = [];
-  #counts = { calls: 0, throttled: 0 };
-  #writing: Promise<void> | undefined;
-
-  constructor(context: Pick<JobContext, "ledger" | "watch">, run: RunRecord, segment: number) {
-    this.#context = context;
-    this.#run = run;
-    this.#segment = segment;
-  }
-
-  /** Counts a call, whatever its result; the count is written with the next outcomes. */
-  countCall(answer?: "throttled"): void {
-    this.#counts.calls += 1;
-    if (answer === "throttled") this.#counts.throttled += 1;
-  }
-
-  /** Resolves when the outcome is written. */
-  async settle(settlement: Settlement): Promise<void> {
-    this.#open.push(settlement);
-    // The write in progress does not contain this outcome: wait for it, then for the next.
-    await this.#writing;
-    if (this.#open.length > 0) await this.#write();
-    else await this.#writing;
-  }
-
-  /** Writes what is left, including call counts; also refreshes the run's state. */
-  async flush(): Promise<void> {
-    await this.#writing;
-    await this.#write();
-  }
-
-  #write(): Promise<void> {
-    this.#writing ??= this.#writeNow().finally(() => {
-      this.#writing = undefined;
-    });
-    return this.#writing;
-  }
-
-  async #writeNow(): Promise<void> {
+function outcomeWriter({ ledger, watch }: Pick<JobContext, "ledger" | "watch">, run: RunRecord, segment: number) {
+  const open: Settlement[] = [];
+  let counts = { calls: 0, throttled: 0 };
+  let writing: Promise<void> | undefined;
+  let state: RunState | "gone" = "running";
+  let hasEndedWave = false;
+  const writeNow = async (): Promise<void> => {
     await yieldToEventLoop(); // lets outcomes of the same event loop iteration join
-    const { ledger, watch } = this.#context;
-    const counts = this.#counts;
-    this.#counts = { calls: 0, throttled: 0 };
-    const { state, pending, hasEndedWave } = await ledger.settle(
-      this.#run,
-      this.#segment,
-      this.#open.splice(0),
-      counts,
-    );
-    this.state = state;
-    this.hasEndedWave ||= hasEndedWave;
-    watch.observe(this.#run.runId, state, pending);
-  }
+    const counted = counts;
+    counts = { calls: 0, throttled: 0 };
+    const written = await ledger.settle(run, segment, open.splice(0), counted);
+    state = written.state;
+    hasEndedWave ||= written.hasEndedWave;
+    watch.observe(run.runId, state, written.pending);
+  };
+  const write = (): Promise<void> => {
+    writing ??= writeNow().finally(() => (writing = undefined));
+    return writing;
+  };
+  return {
+    /** The run's state as last reported by the ledger. */
+    state: () => state,
+    hasEndedWave: () => hasEndedWave,
+    /** Counts a call, whatever its result; the count is written with the next outcomes. */
+    countCall(answer?: "throttled"): void {
+      counts.calls += 1;
+      if (answer === "throttled") counts.throttled += 1;
+    },
+    /** Resolves when the outcome is written. */
+    async settle(settlement: Settlement): Promise<void> {
+      open.push(settlement);
+      // The write in progress does not contain this outcome: wait for it, then for the next.
+      await writing;
+      await (open.length > 0 ? write() : writing);
+    },
+    /** Writes what is left, including call counts; also refreshes the run's state. */
+    async flush(): Promise<void> {
+      await writing;
+      await write();
+    },
+  };
 }
 
 /** A row that makes a call and has no outcome yet: what it changes, and what the inventory knows of its SIM. */
