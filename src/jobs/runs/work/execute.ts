@@ -24,7 +24,6 @@ import {
   type Settlement,
   type FieldValues,
   type Settled,
-  type StoredRow,
   type Tries,
   doubtOf,
   operationOf,
@@ -32,7 +31,7 @@ import {
 } from "../ledger/packing.ts";
 import type { CallOptions } from "#api/client-options.ts";
 import { hasSecrets } from "../sealed-inputs.ts";
-import { type TryResult, later, makeCall } from "./row-call.ts";
+import { type OpenRow, type TryResult, later, makeCall } from "./row-call.ts";
 import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference } from "./queue.ts";
@@ -447,19 +446,6 @@ function outcomeWriter({ ledger, watch }: Pick<JobContext, "ledger" | "watch">, 
       await write();
     },
   };
-}
-
-/** A row that makes a call and has no outcome yet: what it changes, and what the inventory knows of its SIM. */
-interface OpenRow {
-  readonly place: number;
-  readonly row: StoredRow;
-  readonly operation: SimOperation;
-  readonly changes: readonly FieldChange[];
-  readonly change: SimChange;
-  /** Values of the fields that it sets, before its call. */
-  readonly before: FieldValues;
-  /** When the SIM had last changed in the inventory; undefined: it does not know the SIM. */
-  readonly basisMs: number | undefined;
 }
 
 /** Reads the open rows of a segment, and claims their SIMs for the run. */

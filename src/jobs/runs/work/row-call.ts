@@ -7,9 +7,22 @@ import type { SimRecord } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
 import { scrubJson, scrubValues } from "#core/scrub-secrets.ts";
 import { type FieldSelection, pickFields } from "#fleet/sim/sim-fields.ts";
-import type { SimChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+import type { FieldChange, SimChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { secretsOf } from "../sealed-inputs.ts";
-import type { ShownSim, StoredRow } from "../ledger/packing.ts";
+import type { FieldValues, ShownSim, StoredRow } from "../ledger/packing.ts";
+
+/** A row that makes a call and has no outcome yet: what it changes, and what the inventory knows of its SIM. */
+export interface OpenRow {
+  readonly place: number;
+  readonly row: StoredRow;
+  readonly operation: SimOperation;
+  readonly changes: readonly FieldChange[];
+  readonly change: SimChange;
+  /** Values of the fields that it sets, before its call. */
+  readonly before: FieldValues;
+  /** When the SIM had last changed in the inventory; undefined: it does not know the SIM. */
+  readonly basisMs: number | undefined;
+}
 
 /** The result of one attempt of one row. */
 export type TryResult =

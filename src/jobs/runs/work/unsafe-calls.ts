@@ -9,11 +9,10 @@ import type { Account } from "#api/account.ts";
 import { PlatformError } from "#core/errors.ts";
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
 import { inputTextOf, pickFields } from "#fleet/sim/sim-fields.ts";
-import type { FieldChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { NotReplicatedError } from "#redis/replicated-writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { FieldValues, StoredRow, Tries } from "../ledger/packing.ts";
-import { type TryResult, later, resultOf } from "./row-call.ts";
+import type { Tries } from "../ledger/packing.ts";
+import { type OpenRow, type TryResult, later, resultOf } from "./row-call.ts";
 
 /** The call is not made now. */
 export class NotSent extends Error {
@@ -25,16 +24,8 @@ export class NotSent extends Error {
   }
 }
 
-/** The row of a call. */
-interface SentRow {
-  readonly place: number;
-  readonly row: Pick<StoredRow, "key">;
-  readonly operation: SimOperation;
-  readonly changes: readonly FieldChange[];
-  /** Values of the fields that it sets, before the call. */
-  readonly before: FieldValues;
-  readonly account: Account;
-}
+/** The row of a call, and who makes it. */
+type SentRow = Pick<OpenRow, "place" | "row" | "operation" | "changes" | "before"> & { readonly account: Account };
 
 interface UnsafeDeps {
   readonly ledger: Pick<Ledger, "markSent" | "recordTries">;
