@@ -21,7 +21,8 @@ import { type ForecastDeps, type QuotaWork, forecaster, workByQuota } from "./pl
 import { type Planned, Plans, missing, reportOfDraft } from "./plan/plans.ts";
 import { type RowOrigin, openSource } from "./plan/row-source.ts";
 import { type Submission, firstState, newRunId, runIdFor } from "./submit.ts";
-import type { RunReport } from "./contract.ts";
+import type { RunReport, listRuns } from "./contract.ts";
+import type { Call } from "#contract/route.ts";
 import { reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results/results.ts";
 import { readSettled, readWhenEnded } from "./results/sent-rows.ts";
@@ -58,13 +59,6 @@ interface RunDeps extends ForecastDeps, DraftDeps, Pick<Kernel, "redis" | "keys"
 /** A page ends after this many runs were scanned, whether they match or not. */
 const maxScanned = 2_000;
 const readAtOnce = 100;
-
-interface RunQuery {
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-  readonly state?: RunState | undefined;
-  readonly profile?: string | undefined;
-}
 
 export class RunService {
   readonly control: ReturnType<typeof runControl>;
@@ -320,7 +314,12 @@ export class RunService {
    * Lists runs page by page, newest first, filtered by `state` and `profile`.
    * @throws SimfleetError REQUEST_INVALID for an invalid cursor
    */
-  async list({ limit, cursor, state, profile }: RunQuery): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
+  async list({
+    limit,
+    cursor,
+    state,
+    profile,
+  }: Call<typeof listRuns>["query"]): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
     const { ledger } = this.#deps;
     const atOnce = state === undefined && profile === undefined ? Math.min(limit + 1, readAtOnce) : readAtOnce;
     // Plans are few, and their ids sort by time.

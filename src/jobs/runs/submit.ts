@@ -6,9 +6,9 @@ import { createHash, randomUUID } from "node:crypto";
 import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { RunState } from "#fleet/run.ts";
 import { withoutContent } from "#intake/columns.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { PlanReport } from "./contract.ts";
 import type { DraftHead } from "./plan/draft.ts";
-import type { Danger } from "#fleet/sim-operation/danger.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import type { RunHead } from "./ledger/run-record.ts";
 
@@ -103,14 +103,8 @@ export function runIdFor(key: string, wallMs: number): string {
 
 // Limits on the size of a run: the maximum, and the size above which a second user must approve it.
 
-export interface RunPolicy {
-  /** A run with more changes than this is rejected; undefined: no limit. */
-  readonly maxChanges: number | undefined;
-  /** A run with more changes than this waits for another user's approval; undefined: approval is never needed. */
-  readonly approvalAbove: number | undefined;
-  /** Runs of operations with one of these dangers wait for approval, whatever their size. */
-  readonly approvalFor: readonly Danger[];
-}
+/** `approvalFor`: runs of operations with one of these dangers wait for approval, whatever their size. */
+export type RunPolicy = Kernel["config"]["changes"];
 
 /** The operation of a run to name before it starts: one that is irreversible, or the first. */
 export function maxDangerous(operations: RunHead["operations"]): SimOperation {

@@ -40,6 +40,7 @@ export interface StoredRow extends Row {
 export interface Settled {
   readonly outcome: Exclude<Outcome, "pending" | "cancelled">;
   readonly reason: string;
+  /** Values of the fields that the operation sets, before the call. */
   readonly previous?: FieldValues;
   readonly attempts: number;
   readonly finishedAtMs: number;

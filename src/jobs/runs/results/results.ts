@@ -11,7 +11,7 @@ import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { previousColumns } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { type SegmentState, type FieldValues, type StoredRow, doubtOf } from "../ledger/packing.ts";
+import { type SegmentState, type Settled, type StoredRow, doubtOf } from "../ledger/packing.ts";
 import { type RunRecord, assertHasRows } from "../ledger/run-record.ts";
 
 /** The columns that results add to those of the input. */
@@ -22,13 +22,9 @@ function resultColumns({ operations }: Pick<RunRecord, "operations">): readonly 
 export type ResultsFormat = "csv" | "ndjson";
 
 /** A row and its outcome. */
-export interface RowResult {
+export interface RowResult extends Omit<Settled, "outcome" | "finishedAtMs"> {
   readonly row: StoredRow;
   readonly outcome: Outcome;
-  readonly reason: string;
-  /** Values of the fields that the operation sets, before the call. */
-  readonly previous?: FieldValues;
-  readonly attempts: number;
   /** ISO 8601, UTC; empty while there is no outcome. */
   readonly finishedAt: string;
 }
