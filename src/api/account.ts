@@ -1,6 +1,6 @@
 /** The parts of an account that jobs use. */
 import type { PlatformClient } from "./client.ts";
-import type { ReadSim, ReadStatusHistory } from "./operations/described.ts";
+import type { getSim, getSimStatusHistory } from "./operations/described.ts";
 import type { FieldSelection } from "#fleet/sim/sim-fields.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
 
@@ -12,9 +12,9 @@ export interface Account {
   /** The fields of a SIM record to keep. */
   readonly selection: FieldSelection;
   /** Reads one SIM, if the deployment describes how. */
-  readonly readSim?: ReadSim | undefined;
+  readonly readSim?: ReturnType<typeof getSim> | undefined;
   /** Reads the status history of one SIM, if the deployment describes how. */
-  readonly readStatusHistory?: ReadStatusHistory | undefined;
+  readonly readStatusHistory?: ReturnType<typeof getSimStatusHistory> | undefined;
   /** Maximum number of SIMs per page of a list; absent: the platform decides. */
   readonly pageLimit?: number | undefined;
 }

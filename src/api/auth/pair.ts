@@ -9,11 +9,10 @@ import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
 import { Secret } from "#core/secret.ts";
 import type { Clock } from "#core/time.ts";
 import { type Credentials, areSameForms } from "#fleet/credentials.ts";
-import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import type { ClientEvent, PlatformClientOptions } from "../client-options.ts";
 import { type AuthInput, type AuthOutput, headerValue } from "../operations/auth.ts";
-import { described } from "../operations/described.ts";
+import { describedOperation } from "../operations/described.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { TokenClaims, TokenReader } from "./token-claims.ts";
 
@@ -106,13 +105,14 @@ export function pairSource(
     // Changed credentials take effect through an authentication.
     if (!areSameForms(credentials(), used)) return undefined;
     const askedAtMs = clock.monotonicMs();
-    const lifetime = lifetimeMs({ field: renewal.ttlField, seconds });
+    const maxMs = lifetimeMs({ field: renewal.ttlField, seconds });
     try {
       const { operatorId, madeWith } = pair;
-      const { token } = await callWith(pair, operation, { operatorId, ttlSeconds: lifetime / 1_000 });
+      const wanted = renewal.ttlField === undefined ? undefined : { field: renewal.ttlField, seconds: maxMs / 1_000 };
+      const { token } = await callWith(pair, operation, { operatorId, ttl: wanted });
       // A separate Secret, so that the retired pair can forget its key while this one stays registered.
       const grant = { ...pair, token, apiKey: new Secret(pair.apiKey.reveal()) };
-      return await pairOf(grant, { madeWith, clock, tokens, askedAtMs, maxMs: lifetime });
+      return await pairOf(grant, { madeWith, clock, tokens, askedAtMs, maxMs });
     } catch (thrown) {
       if (thrown instanceof PlatformError && final.has(thrown.code)) return undefined;
       throw thrown;
@@ -143,20 +143,13 @@ function inWordsOfAuth(error: PlatformError, hint: string): PlatformError {
 // Issues a new token for a valid pair, if the deployment has an operation for it. This spends a quota of the account,
 // not the limit on authentications per caller address (interface, section 8, rule 3). The API key does not change.
 
-interface RenewTokenInput {
-  readonly operatorId: string;
-  /** Sent if the deployment names the field for it. */
-  readonly ttlSeconds: number;
-}
+type RenewTokenInput = Pick<AuthInput, "ttl"> & { readonly operatorId: string };
 
-export function renewToken(description: DeploymentOperation): Operation<RenewTokenInput, { readonly token: Secret }> {
-  const { ttlField } = description;
-  return {
-    ...described<RenewTokenInput>("renewToken", description, { operatorId: (input) => input.operatorId }),
-    body: ({ ttlSeconds }) => (ttlField === undefined ? {} : { [ttlField]: ttlSeconds }),
-    output: z.looseObject({ token: headerValue }).transform((record) => ({ token: new Secret(record.token) })),
-  };
-}
+export const renewToken = describedOperation("renewToken", {
+  fillings: { operatorId: ({ operatorId }: RenewTokenInput) => operatorId },
+  body: ({ ttl }) => (ttl === undefined ? {} : { [ttl.field]: ttl.seconds }),
+  output: z.looseObject({ token: headerValue }).transform((record) => ({ token: new Secret(record.token) })),
+});
 
 /** Default lifetime of a pair (interface, section 8). */
 const defaultTtlSeconds = 86_400;

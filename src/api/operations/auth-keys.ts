@@ -4,9 +4,8 @@
  */
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
-import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
-import { type Owner, described, ignoresAnswer } from "./described.ts";
-import { type Operation, epochSeconds } from "./operation.ts";
+import { describedOperation, ignoresAnswer } from "./described.ts";
+import { epochSeconds } from "./operation.ts";
 
 const authKeyId = z.string().regex(/^[\x21-\x7e]{1,128}$/);
 
@@ -30,20 +29,16 @@ const createdKey = z
 export type CreatedAuthKey = Readonly<z.output<typeof createdKey>>;
 
 /** Lists the AuthKeys of one owner; a secret in a record would be dropped. */
-export function listAuthKeys(description: DeploymentOperation, owner: Owner): Operation<undefined, AuthKey[]> {
-  return { ...described("listAuthKeys", description, {}, owner), output: z.array(listedKey) };
-}
+export const listAuthKeys = describedOperation<undefined, AuthKey[]>("listAuthKeys", { output: z.array(listedKey) });
 
 /** Creates an AuthKey. If the response is lost, the key exists but its secret is gone: find it and revoke it. */
-export function createAuthKey(description: DeploymentOperation, owner: Owner): Operation<undefined, CreatedAuthKey> {
-  return { ...described("createAuthKey", description, {}, owner), replay: "unsafe", output: createdKey };
-}
+export const createAuthKey = describedOperation<undefined, CreatedAuthKey>("createAuthKey", {
+  replay: "unsafe",
+  output: createdKey,
+});
 
 /** Revokes an AuthKey permanently. Revoking twice is rejected, without harm. */
-export function revokeAuthKey(
-  description: DeploymentOperation,
-  owner: Owner,
-): Operation<Pick<AuthKey, "authKeyId">, undefined> {
-  const idOf = (key: Pick<AuthKey, "authKeyId">): string => key.authKeyId;
-  return { ...described("revokeAuthKey", description, { authKeyId: idOf }, owner), ...ignoresAnswer };
-}
+export const revokeAuthKey = describedOperation<Pick<AuthKey, "authKeyId">, undefined>("revokeAuthKey", {
+  fillings: { authKeyId: ({ authKeyId: id }) => id },
+  ...ignoresAnswer,
+});

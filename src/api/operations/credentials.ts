@@ -4,8 +4,7 @@
  */
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
-import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
-import { described, ignoresAnswer, isCredentialsId } from "./described.ts";
+import { describedOperation, ignoresAnswer, isCredentialsId } from "./described.ts";
 import { type Operation, epochSeconds } from "./operation.ts";
 import type { Problem } from "#core/errors.ts";
 
@@ -56,25 +55,25 @@ export const createCredential: Operation<CredentialInput, CredentialSet> = {
 };
 
 /** Lists all Credential Sets, without their secrets. */
-export function listCredentials(description: DeploymentOperation): Operation<undefined, CredentialSet[]> {
-  return { ...described("listCredentials", description, {}), output: z.array(credentialSet) };
-}
+export const listCredentials = describedOperation<undefined, CredentialSet[]>("listCredentials", {
+  output: z.array(credentialSet),
+});
 
 /** Replaces a Credential Set; idempotent. */
-export function updateCredential(description: DeploymentOperation): Operation<CredentialInput, CredentialSet> {
-  const parts = described("updateCredential", description, { credentialsId: idOf });
-  return { ...parts, body: bodyOf, output: credentialSet };
-}
+export const updateCredential = describedOperation<CredentialInput, CredentialSet>("updateCredential", {
+  fillings: { credentialsId: idOf },
+  body: bodyOf,
+  output: credentialSet,
+});
 
 /**
  * Deletes a Credential Set; deleting one that is still referenced breaks whatever references it (interface, section 7,
  * rule 6).
  */
-export function deleteCredential(
-  description: DeploymentOperation,
-): Operation<Pick<CredentialInput, "credentialsId">, undefined> {
-  return { ...described("deleteCredential", description, { credentialsId: idOf }), ...ignoresAnswer };
-}
+export const deleteCredential = describedOperation("deleteCredential", {
+  fillings: { credentialsId: idOf },
+  ...ignoresAnswer,
+});
 
 function idOf(input: Pick<CredentialInput, "credentialsId">): string {
   return input.credentialsId;

@@ -1,7 +1,7 @@
 /**
- * Turns the description of an operation in a deployment file into the parts of an Operation. The deployment provides
- * method, path, statuses and group; request body and response parsing are defined in code. Templates are validated at
- * load; the allow-lists here apply to the values filled in.
+ * Turns the description of an operation in a deployment file into an Operation. The deployment provides method, path,
+ * statuses and group; request body and response parsing are defined in code. Templates are validated at load; the
+ * allow-lists here apply to the values filled in.
  */
 import { ConfigError } from "#core/errors.ts";
 import type { DeploymentOperation, DeploymentOperationId, Placeholder } from "#fleet/deployment-operation.ts";
@@ -9,7 +9,7 @@ import { credentialsIdForm } from "#fleet/rotation.ts";
 import { isImsi, isSimId } from "#fleet/sim/sim.ts";
 import { type Operation, type PathParameter, quotaOf } from "./operation.ts";
 import { z } from "zod";
-import { type SimRecord, simRecord } from "./sims.ts";
+import { simRecord } from "./sims.ts";
 
 /** Who AuthKeys belong to: the Root user, or a sub-user by name. */
 export interface Owner {
@@ -18,48 +18,53 @@ export interface Owner {
   readonly userName?: string | undefined;
 }
 
-type Values<I> = Partial<Record<Placeholder, (input: I) => string>>;
-
 /** Parts of an operation of whose success only the status counts. */
 export const ignoresAnswer = { answer: "status", output: z.undefined() } as const;
 
+type Fillings<I> = Partial<Record<Placeholder, (input: I) => string>>;
+
+/** The parts of an operation that code defines; its call may be repeated unless it says otherwise. */
+interface Parts<I, O> extends Pick<Operation<I, O>, "query" | "body" | "answer" | "output"> {
+  readonly replay?: "unsafe";
+  /** What fills the placeholders of the path, besides the owner. */
+  readonly fillings?: Fillings<I>;
+}
+
 /**
- * The parts of an operation: on something that belongs to the account, or to one owner. That of a sub-user has the path
+ * Declares an operation on something that belongs to the account, or to one owner. That of a sub-user has the path
  * `userPath` and an operation id of its own (`listAuthKeysOfUser`), since it may spend another quota.
- * @throws ConfigError for a sub-user if the deployment has no `userPath`
+ * @returns makes the operation from its description; throws ConfigError for a sub-user if the deployment has no `userPath`
  */
-export function described<I>(
-  id: DeploymentOperationId,
-  description: DeploymentOperation,
-  values: Values<I>,
-  owner?: Owner,
-) {
-  const { method, path: ownPath, userPath, group: ownGroup, userGroup = ownGroup, quota, statuses } = description;
-  const { operatorId, userName } = owner ?? {};
-  if (userName !== undefined && userPath === undefined) throw withoutUserPath(id, userName);
-  const isOfUser = userName !== undefined && userPath !== undefined;
-  const [name, path, group] = isOfUser ? [`${id}OfUser`, userPath, userGroup] : [id, ownPath, ownGroup];
-  const all: Values<I> = {
-    ...(operatorId === undefined ? {} : { operatorId: () => operatorId }),
-    ...(userName === undefined ? {} : { userName: () => userName }),
-    ...values,
+export function describedOperation<I, O>(id: DeploymentOperationId, { fillings, ...parts }: Parts<I, O>) {
+  return (description: DeploymentOperation, owner: Partial<Owner> = {}): Operation<I, O> => {
+    const { method, path: ownPath, userPath, group: ownGroup, userGroup = ownGroup, quota, statuses } = description;
+    const { operatorId, userName } = owner;
+    if (userName !== undefined && userPath === undefined) throw withoutUserPath(id, userName);
+    const isOfUser = userName !== undefined && userPath !== undefined;
+    const [name, path, group] = isOfUser ? [`${id}OfUser`, userPath, userGroup] : [id, ownPath, ownGroup];
+    const all: Fillings<I> = {
+      ...(operatorId === undefined ? {} : { operatorId: () => operatorId }),
+      ...(userName === undefined ? {} : { userName: () => userName }),
+      ...fillings,
+    };
+    const parameters = Array.from(path.matchAll(/\{(\w+)\}/g), ([, mark]): PathParameter<I> => {
+      const placeholder = mark as Placeholder;
+      const of = all[placeholder];
+      if (of === undefined) throw new RangeError(`${name}: nothing to fill {${placeholder}} with`);
+      return { name: placeholder, isAllowed: isAllowedAs[placeholder], of };
+    });
+    return {
+      id: name,
+      method,
+      path,
+      parameters,
+      quota: quotaOf({ group, quota }, name),
+      authenticated: true,
+      replay: "safe",
+      successStatuses: statuses,
+      ...parts,
+    };
   };
-  const parameters = Array.from(path.matchAll(/\{(\w+)\}/g), ([, mark]): PathParameter<I> => {
-    const placeholder = mark as Placeholder;
-    const of = all[placeholder];
-    if (of === undefined) throw new RangeError(`${name}: nothing to fill {${placeholder}} with`);
-    return { name: placeholder, isAllowed: isAllowedAs[placeholder], of };
-  });
-  return {
-    id: name,
-    method,
-    path,
-    parameters,
-    quota: quotaOf({ group, quota }, name),
-    authenticated: true,
-    replay: "safe",
-    successStatuses: statuses,
-  } as const;
 }
 
 const isAllowedAs: Record<Placeholder, (text: string) => boolean> = {
@@ -93,28 +98,20 @@ function withoutUserPath(id: DeploymentOperationId, userName: string): ConfigErr
   ]);
 }
 
-// Reads one SIM's record, as the deployment describes it.
+// Reads one SIM, as the deployment describes it.
 
 export interface OneSim {
   /** SIM ID or IMSI, as the path of the operation has it. */
   readonly key: string;
 }
 
-export type ReadSim = Operation<OneSim, SimRecord>;
-
-export function getSim(description: DeploymentOperation): ReadSim {
-  return { ...described("getSim", description, ofOneSim), output: simRecord };
-}
-
-/** One entry of a SIM's status history; fields that the interface does not show are kept. */
-export type StatusEntry = Readonly<Record<string, unknown>>;
-
-export type ReadStatusHistory = Operation<OneSim, readonly StatusEntry[]>;
-
-/** The latest changes of a SIM's status, in the platform's order. */
-export function getSimStatusHistory(description: DeploymentOperation): ReadStatusHistory {
-  return { ...described("getSimStatusHistory", description, ofOneSim), output: z.array(z.looseObject({})) };
-}
-
 const keyOf = ({ key }: OneSim): string => key;
 const ofOneSim = { simId: keyOf, imsi: keyOf };
+
+export const getSim = describedOperation("getSim", { fillings: ofOneSim, output: simRecord });
+
+/** The latest changes of a SIM's status, in the platform's order; fields that the interface does not show are kept. */
+export const getSimStatusHistory = describedOperation("getSimStatusHistory", {
+  fillings: ofOneSim,
+  output: z.array(z.looseObject({})),
+});

@@ -3,9 +3,7 @@
  * the fields of a group's record, so all but its id pass through. The deployment describes the operations.
  */
 import { z } from "zod";
-import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
-import { described, ignoresAnswer, type Owner } from "./described.ts";
-import type { Operation } from "./operation.ts";
+import { describedOperation, ignoresAnswer } from "./described.ts";
 import { type ListInput, pageQuery } from "./sims.ts";
 
 export interface GroupRecord {
@@ -22,29 +20,17 @@ export interface ConfigurationInput {
   readonly entries: Readonly<Record<string, unknown>>;
 }
 
-type Account = Pick<Owner, "operatorId">;
+const group = z.looseObject({ groupId: z.string().min(1), configuration: z.record(z.string(), z.unknown()).nullish() });
 
 /** Lists groups page by page. */
-export function listGroups(description: DeploymentOperation, account: Account): Operation<ListInput, GroupRecord[]> {
-  return {
-    ...described("listGroups", description, {}, { operatorId: account.operatorId }),
-    query: pageQuery,
-    output: z.array(
-      z.looseObject({ groupId: z.string().min(1), configuration: z.record(z.string(), z.unknown()).nullish() }),
-    ),
-  };
-}
+export const listGroups = describedOperation<ListInput, GroupRecord[]>("listGroups", {
+  query: pageQuery,
+  output: z.array(group),
+});
 
 /** Sets keys in one namespace of a group's configuration; idempotent. */
-export function putGroupConfiguration(
-  description: DeploymentOperation,
-  account: Account,
-): Operation<ConfigurationInput, undefined> {
-  const groupId = (input: ConfigurationInput): string => input.groupId;
-  const namespace = (input: ConfigurationInput): string => input.namespace;
-  return {
-    ...described("putGroupConfiguration", description, { groupId, namespace }, { operatorId: account.operatorId }),
-    body: ({ entries }) => Object.entries(entries).map(([key, value]) => ({ key, value })),
-    ...ignoresAnswer,
-  };
-}
+export const putGroupConfiguration = describedOperation<ConfigurationInput, undefined>("putGroupConfiguration", {
+  fillings: { groupId: ({ groupId }) => groupId, namespace: ({ namespace }) => namespace },
+  body: ({ entries }) => Object.entries(entries).map(([key, value]) => ({ key, value })),
+  ...ignoresAnswer,
+});

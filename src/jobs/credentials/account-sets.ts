@@ -58,13 +58,16 @@ export function accountSets({ client, deployment }: RotationAccount, signal: Abo
     }
   };
 
+  /** The account as the owner of its groups, whatever its users. */
+  const owner = async () => ({ operatorId: (await client.whoAmI(signal)).operatorId });
+
   async function* groups(): AsyncGenerator<GroupRecord> {
-    const operation = listGroups(described("listGroups"), await client.whoAmI(signal));
+    const operation = listGroups(described("listGroups"), await owner());
     for await (const { items } of client.pages(operation, {}, { signal })) yield* items;
   }
 
   const configure = async (groupId: string, namespace: string, entries: Readonly<Record<string, unknown>>) => {
-    const operation = putGroupConfiguration(described("putGroupConfiguration"), await client.whoAmI(signal));
+    const operation = putGroupConfiguration(described("putGroupConfiguration"), await owner());
     await call(operation, { groupId, namespace, entries });
   };
 

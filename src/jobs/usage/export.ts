@@ -6,40 +6,29 @@
 import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import { z } from "zod";
-import { described } from "#api/operations/described.ts";
-import type { Operation } from "#api/operations/operation.ts";
+import { describedOperation } from "#api/operations/described.ts";
 import { IntakeError, SimfleetError } from "#core/errors.ts";
 import { isLoopback } from "#core/loopback.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
 import { AddressRefused } from "#events/webhook/webhook-address.ts";
 import { assertReach, guardedAgent } from "#events/webhook/webhook.ts";
-import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 
 /** From and to in epoch seconds. */
 type UsageExport = Readonly<{ operatorId: string; period: "day" | "month"; from: number; to: number }>;
 
-export function exportUsage(description: DeploymentOperation): Operation<UsageExport, { exportedFileId: string }> {
-  return {
-    ...described<UsageExport>("exportUsage", description, { operatorId: ({ operatorId }) => operatorId }),
-    // It may be repeated: a second export is as good as the first.
-    query: () => ({ export_mode: "async" }),
-    body: ({ from, to, period }) => ({ from, to, period }),
-    output: z.looseObject({ exportedFileId: z.string().min(1) }),
-  };
-}
-
-const exportedFile = z.looseObject({
-  status: z.enum(["processing", "exported", "failed"]),
-  url: z.string().nullish(),
+/** It may be repeated: a second export is as good as the first. */
+export const exportUsage = describedOperation("exportUsage", {
+  fillings: { operatorId: ({ operatorId }: UsageExport) => operatorId },
+  query: () => ({ export_mode: "async" }),
+  body: ({ from, to, period }) => ({ from, to, period }),
+  output: z.looseObject({ exportedFileId: z.string().min(1) }),
 });
 
-export function getExportedFile(
-  description: DeploymentOperation,
-): Operation<{ id: string }, z.infer<typeof exportedFile>> {
-  const parts = described<{ id: string }>("getExportedFile", description, { exportedFileId: ({ id }) => id });
-  return { ...parts, output: exportedFile };
-}
+export const getExportedFile = describedOperation("getExportedFile", {
+  fillings: { exportedFileId: ({ id }: { readonly id: string }) => id },
+  output: z.looseObject({ status: z.enum(["processing", "exported", "failed"]), url: z.string().nullish() }),
+});
 
 export interface DownloadDeps {
   readonly hosts: readonly string[];

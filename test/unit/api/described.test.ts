@@ -84,7 +84,7 @@ const calls: [string, (a: string, b: string) => { path: string }, RegExp][] = [
   ),
   calling(
     "renewToken",
-    (a) => [renewToken(of("renewToken")), { operatorId: a, ttlSeconds: 180 }],
+    (a) => [renewToken(of("renewToken")), { operatorId: a }],
     new RegExp(`^/v1/operators/${id}/token$`),
   ),
 ];

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { described as describedOperation } from "#api/operations/described.ts";
+import { listGroups as makeListGroups } from "#api/operations/groups.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import type { Problem } from "#core/errors.ts";
 import { type Grouping, operationFinder, readTarget } from "#gateway/api-groups.ts";
@@ -76,7 +76,7 @@ describe("the API group of a path", () => {
     } as const;
     const perIp = { perIp: "Group-listGroups" };
     expect(quotaOf({ operations: { listGroups } }, "GET", "/v1/groups")).toEqual(perIp);
-    expect(describedOperation<void>("listGroups", listGroups, {}).quota).toEqual(perIp);
+    expect(makeListGroups(listGroups).quota).toEqual(perIp);
   });
 
   it("a known operation keeps its group beside a pattern for the same path", () => {
