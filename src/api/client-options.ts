@@ -3,16 +3,10 @@ import type { Clock } from "#core/time.ts";
 import type { Credentials } from "#fleet/credentials.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import type { Language, Profile } from "#fleet/profile.ts";
-import type { Permit, Urgency } from "#limiter/permit.ts";
+import type { Permit, PermitRequest } from "#limiter/permit.ts";
 import type { Endpoints } from "./auth/coverage.ts";
 import type { TokenVerification } from "./auth/token-claims.ts";
 import type { TransportOptions } from "./http/transport.ts";
-
-/** A ceiling below the quota that several calls share; `id` identifies the group that shares it. */
-export interface Pace {
-  readonly id: string;
-  readonly callsPerMinute: number;
-}
 
 /** Grants permission to make calls; implemented by the limiter. */
 export interface Permits {
@@ -20,13 +14,7 @@ export interface Permits {
    * @throws PlatformError PLATFORM_RATE_LIMITED with `retryAfterMs` if the wait would be longer than about 2 s
    * @throws the signal's reason if it aborts
    */
-  acquire(request: {
-    bucket: string;
-    urgency: Urgency;
-    pace?: Pace | undefined;
-    backlog?: (() => number) | undefined;
-    signal?: AbortSignal | undefined;
-  }): Promise<Permit>;
+  acquire(request: PermitRequest): Promise<Permit>;
 }
 
 export interface PlatformClientOptions {
@@ -68,12 +56,8 @@ export interface PlatformClientOptions {
   readonly transport?: Omit<TransportOptions, "connections" | "clock"> | undefined;
 }
 
-export interface CallOptions {
-  /** Aborts the wait for a permit; a request that was sent always runs to completion. */
-  readonly signal?: AbortSignal | undefined;
-  /** Default `normal`. */
-  readonly urgency?: Urgency | undefined;
-  readonly pace?: Pace | undefined;
+/** The urgency is `normal` by default. The signal aborts the wait for a permit; a request that was sent always runs to completion. */
+export interface CallOptions extends Partial<Omit<PermitRequest, "bucket">> {
   /** Called when the request is sent, so that the caller can do other work meanwhile. */
   readonly onSending?: (() => void) | undefined;
   /**
@@ -83,8 +67,6 @@ export interface CallOptions {
   readonly beforeSending?: (() => Promise<void>) | undefined;
   /** Awaited after a 401, before the request is repeated with a new pair: the platform has not carried it out. */
   readonly afterUnauthorized?: (() => Promise<void>) | undefined;
-  /** Number of calls still to make, if the caller knows it; used by the permits. */
-  readonly backlog?: (() => number) | undefined;
 }
 
 // Events that the client emits for metrics and logs; no field ever contains a secret.

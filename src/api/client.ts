@@ -5,11 +5,11 @@
  */
 import { PlatformError } from "#core/errors.ts";
 import type { Credentials } from "#fleet/credentials.ts";
-import type { Permit } from "#limiter/permit.ts";
+import type { Permit, PermitRequest } from "#limiter/permit.ts";
 import { quotaWait, type Timing } from "#core/timings.ts";
 import { traced, tracing } from "#core/traced.ts";
 import { type AnswerHeaders, headerNames } from "./http/headers.ts";
-import type { ClientEvent, CallOptions, Permits, PlatformClientOptions } from "./client-options.ts";
+import type { ClientEvent, CallOptions, PlatformClientOptions } from "./client-options.ts";
 import { type Around, Attempt } from "./http/attempt.ts";
 import { addressFor, authAddress, routesOf } from "./auth/coverage.ts";
 import { authOperation } from "./operations/auth.ts";
@@ -271,7 +271,7 @@ export class PlatformClient {
     );
   }
 
-  async #permit(request: Parameters<Permits["acquire"]>[0]): Promise<Permit> {
+  async #permit(request: PermitRequest): Promise<Permit> {
     const { clock, permits } = this.#options;
     if (!quotaWait.hasSubscribers) return permits.acquire(request);
     const beganMs = clock.monotonicMs();

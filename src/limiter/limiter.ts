@@ -10,7 +10,7 @@ import { type Clock, minuteMs, systemClock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { type Exchange, type ExchangeRequest, type Observation, PermitQueue, patienceMs } from "./permit-queue.ts";
-import type { Permit, Urgency } from "./permit.ts";
+import type { Permit, PermitRequest } from "./permit.ts";
 
 /**
  * What bulk work leaves to others: `auto`, or a share of the quota, 0 to 1, that it leaves in any case. 0 leaves nothing, also
@@ -30,42 +30,8 @@ export interface LimiterOptions {
   readonly clock?: Clock;
 }
 
-export interface PermitRequest {
-  readonly bucket: string;
-  readonly urgency: Urgency;
-  /** The caller's own rate limit, below the quota: calls with one `id` are spaced evenly, across processes. */
-  readonly pace?: { readonly id: string; readonly callsPerMinute: number } | undefined;
-  /**
-   * Total number of calls still wanted, including those in flight, if known: it determines whether a window must be used to
-   * its last call. Called for every permit request.
-   */
-  readonly backlog?: (() => number) | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** The state of a bucket, for display. Times are milliseconds of Redis's clock. */
-export interface BucketState {
-  readonly bucket: string;
-  readonly nowMs: number;
-  readonly limit: number | undefined;
-  readonly left: number | undefined;
-  readonly inFlight: number;
-  readonly reserved: number | undefined;
-  /** Calls that bulk work leaves to others now; those of `reserved` do not count. */
-  readonly kept: number | undefined;
-  /** Calls of others, and live calls of ours, in the busiest of the last windows. */
-  readonly needed: number;
-  /** The refresh is between these two times. */
-  readonly refreshEarliestMs: number | undefined;
-  readonly refreshLatestMs: number | undefined;
-  readonly frozenUntilMs: number | undefined;
-  readonly calls: number;
-  readonly throttled: number;
-  /** Calls since 00:00 UTC. */
-  readonly today: { readonly calls: number; readonly throttled: number };
-  /** Waiting callers, by process. */
-  readonly waiters: readonly { readonly process: string; readonly waiting: number }[];
-}
+export type BucketState = Readonly<Awaited<ReturnType<Limiter["state"]>>>;
 
 /** The calls of a window that ended; `limit` 0 if no response reported it. */
 export interface BucketWindow {
@@ -153,7 +119,7 @@ export class Limiter {
   }
 
   /** @param named a bucket, or `<profile>.<group>` for the one that the calls of this profile spend from, as last known */
-  async state(named: string): Promise<BucketState> {
+  async state(named: string) {
     const owner = await this.#redis.hget(this.#keys.quotaOwners(), ownerOf(named));
     const bucket = owner === null ? named : owner + named.slice(named.lastIndexOf("."));
     const reply = await this.#run(bucket, nothingWanted);
@@ -174,14 +140,19 @@ export class Limiter {
       left: numberOrNone(reply[6]),
       inFlight: Number(reply[7]),
       reserved: numberOrNone(reply[8]),
+      /** The refresh is between these two times. */
       refreshEarliestMs: numberOrNone(reply[9]),
       refreshLatestMs: numberOrNone(reply[10]),
       frozenUntilMs: numberOrNone(reply[11]),
+      /** Calls that bulk work leaves to others now; those of `reserved` do not count. */
       kept: numberOrNone(reply[12]),
+      /** Calls of others, and live calls of ours, in the busiest of the last windows. */
       needed: Number(reply[13]),
       calls,
       throttled,
+      /** Calls since 00:00 UTC. */
       today: { calls: callsToday, throttled: throttledToday },
+      /** Waiting callers, by process. */
       waiters,
     };
   }
@@ -249,7 +220,7 @@ export class Limiter {
     return (await bucketScript.run(this.#redis, keysOfBucket(this.#keys, bucket), args)) as (string | number)[];
   }
 
-  async #keepPace(pace: { id: string; callsPerMinute: number }, signal: AbortSignal | undefined): Promise<void> {
+  async #keepPace(pace: NonNullable<PermitRequest["pace"]>, signal: AbortSignal | undefined): Promise<void> {
     const spacingMs = minuteMs / pace.callsPerMinute;
     for (;;) {
       const [granted, wait] = (await paceScript.run(this.#redis, [this.#keys.pace(pace.id)], [spacingMs, 1])) as [

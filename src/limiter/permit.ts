@@ -33,3 +33,16 @@ export interface Permit {
  * How urgent a call is. `priority`: a user or a tool waits for it; it goes before bulk work, and may use what that leaves to others.
  */
 export type Urgency = "normal" | "priority";
+
+export interface PermitRequest {
+  readonly bucket: string;
+  readonly urgency: Urgency;
+  /** The caller's own rate limit, below the quota: calls with one `id` are spaced evenly, across processes. */
+  readonly pace?: { readonly id: string; readonly callsPerMinute: number } | undefined;
+  /**
+   * Total number of calls still wanted, including those in flight, if known: it determines whether a window must be used to
+   * its last call. Called for every permit request.
+   */
+  readonly backlog?: (() => number) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { Limiter, type LimiterOptions, type PermitRequest } from "#limiter/limiter.ts";
+import { Limiter, type LimiterOptions } from "#limiter/limiter.ts";
 import { Keys } from "#redis/keys.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
 const { redis, keys, connect } = openTestRedis();
-const request: PermitRequest = { bucket: "b", urgency: "normal" };
+const request = { bucket: "b", urgency: "normal" } as const;
 const reading = (remaining: number, limit = 10, secondsBeforeRefresh = 30) => ({
   limit,
   remaining,
