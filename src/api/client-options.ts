@@ -83,13 +83,6 @@ export type ClientEvent =
       /** How far the platform's clock is ahead of this one, by its Date header, which has whole seconds; NaN without one. */
       readonly clockAheadMs: number;
     }
-  /** No response arrived; `wasSent` says whether the request was sent. */
-  | {
-      readonly type: "unanswered";
-      readonly operation: string;
-      readonly bucket: string;
-      readonly wasSent: boolean;
-    }
   /** The platform responded with 429. */
   | {
       readonly type: "throttled";

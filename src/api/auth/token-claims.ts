@@ -15,19 +15,8 @@ import type { Transport } from "../http/transport.ts";
 
 export type TokenVerification = { readonly jwksUrl: string } | { readonly publicKeyPem: string };
 
-export interface TokenClaims {
-  /** Deduplicated, without unknown types; undefined if the token names none. */
-  readonly coverageTypes: readonly Coverage[] | undefined;
-  /** Expiry of the token, milliseconds since the Unix epoch. */
-  readonly expiresAtMs: number | undefined;
-  readonly issuedAtMs: number | undefined;
-}
-
-/**
- * Returns the claims of a token with a valid signature.
- * @throws PlatformError PLATFORM_RESPONSE_INVALID if the signature is invalid; whatever fetching the keys threw
- */
-export type TokenReader = (token: Secret) => Promise<TokenClaims>;
+export type TokenReader = ReturnType<typeof tokenReader>;
+export type TokenClaims = Awaited<ReturnType<TokenReader>>;
 
 const algorithms = ["ES256", "RS256"];
 
@@ -37,17 +26,21 @@ const payloadSchema = z.looseObject({
   operator: z.looseObject({ coverageTypes: z.array(z.unknown()).optional() }).optional(),
 });
 
-/** @throws ConfigError if the URL of the keys is invalid, or plain HTTP to a remote machine */
-export function tokenReader(verification: TokenVerification, transport: Transport, userAgent: string): TokenReader {
+/**
+ * @returns reads the claims of a token with a valid signature; throws PlatformError PLATFORM_RESPONSE_INVALID if the
+ *   signature is invalid, and whatever fetching the keys threw
+ * @throws ConfigError if the URL of the keys is invalid, or plain HTTP to a remote machine
+ */
+export function tokenReader(verification: TokenVerification, transport: Transport, userAgent: string) {
   if ("jwksUrl" in verification) {
     const keys = remoteKeySet(transport, verification.jwksUrl, userAgent);
-    return (token) => readClaims(token, keys);
+    return (token: Secret) => readClaims(token, keys);
   }
   const key = createPublicKey(verification.publicKeyPem);
-  return (token) => readClaims(token, () => key);
+  return (token: Secret) => readClaims(token, () => key);
 }
 
-async function readClaims(token: Secret, keyFor: CompactVerifyGetKey): Promise<TokenClaims> {
+async function readClaims(token: Secret, keyFor: CompactVerifyGetKey) {
   let payload: unknown;
   try {
     const verified = await compactVerify(token.reveal(), keyFor, { algorithms });
@@ -60,7 +53,8 @@ async function readClaims(token: Secret, keyFor: CompactVerifyGetKey): Promise<T
   if (!claims.success) throw untrusted("the claims have an unexpected shape");
   const { exp, iat, operator } = claims.data;
   return {
-    coverageTypes: operator?.coverageTypes === undefined ? undefined : coveragesIn(operator.coverageTypes),
+    /** Deduplicated, without unknown types; undefined if the token names none. */
+    coverageTypes: operator?.coverageTypes && coveragesIn(operator.coverageTypes),
     expiresAtMs: exp === undefined ? undefined : exp * 1_000,
     issuedAtMs: iat === undefined ? undefined : iat * 1_000,
   };

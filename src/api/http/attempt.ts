@@ -65,6 +65,5 @@ export class Attempt {
     this.#state = "over";
     if (wasSent) this.#permit.lost();
     else this.#permit.giveBack();
-    this.#around.emit({ type: "unanswered", ...this.#call, wasSent });
   }
 }
