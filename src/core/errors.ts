@@ -242,3 +242,8 @@ export function notConfigured(code: ErrorCode, what: string, name: string, known
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
+
+/** The code of an error of the system or of a library, such as `ECONNREFUSED`; its message may quote what it was about. */
+export function codeOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
+}

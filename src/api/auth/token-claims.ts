@@ -6,7 +6,7 @@
 import { createPublicKey } from "node:crypto";
 import { compactVerify, type CompactVerifyGetKey, createRemoteJWKSet, customFetch } from "jose";
 import { z } from "zod";
-import { PlatformError } from "#core/errors.ts";
+import { PlatformError, codeOf } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
@@ -47,7 +47,8 @@ async function readClaims(token: Secret, keyFor: CompactVerifyGetKey) {
     payload = JSON.parse(new TextDecoder().decode(verified.payload));
   } catch (thrown) {
     if (thrown instanceof PlatformError) throw thrown;
-    throw untrusted(codeOf(thrown));
+    // Its message may quote the token.
+    throw untrusted(codeOf(thrown) ?? "unreadable");
   }
   const claims = payloadSchema.safeParse(payload);
   if (!claims.success) throw untrusted("the claims have an unexpected shape");
@@ -62,11 +63,6 @@ async function readClaims(token: Secret, keyFor: CompactVerifyGetKey) {
 
 function coveragesIn(types: readonly unknown[]): Coverage[] {
   return (["g", "jp"] as const).filter((coverage) => types.includes(coverage));
-}
-
-/** Only the error's code: its message may quote the token. */
-function codeOf(thrown: unknown): string {
-  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unreadable";
 }
 
 function untrusted(why: string): PlatformError {

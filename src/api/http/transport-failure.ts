@@ -2,7 +2,7 @@
  * Describes the failure of an exchange and determines whether the request was sent, which decides about retries. The
  * original error is not kept as a cause: a parser error contains a piece of the response, which may hold a token.
  */
-import { PlatformError } from "#core/errors.ts";
+import { PlatformError, codeOf } from "#core/errors.ts";
 import { proxyFault } from "#core/proxy.ts";
 import type { Address } from "./address.ts";
 
@@ -25,7 +25,7 @@ export class AnswerLimit extends Error {}
 export class AnswerTooLarge extends AnswerLimit {}
 
 export function transportFailure(thrown: unknown, failed: FailedExchange): PlatformError {
-  const code = codeOf(thrown);
+  const code = codeOf(thrown) ?? nameOf(thrown);
   const words = failed.wasSent ? lostWords(thrown, code, failed) : unsentWords(thrown, code, failed);
   return new PlatformError("PLATFORM_UNAVAILABLE", `${failed.operation}: ${words}`, {
     operation: failed.operation,
@@ -80,10 +80,7 @@ export function lostText(method: string): string {
   return method === "GET" ? ". Try again." : ", so the outcome is unknown.";
 }
 
-function codeOf(thrown: unknown): string {
-  if (thrown instanceof Error) {
-    if ("code" in thrown && typeof thrown.code === "string") return thrown.code;
-    return thrown.name === "AbortError" ? "ABORT_ERR" : thrown.name;
-  }
-  return "unknown error";
+function nameOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return "unknown error";
+  return thrown.name === "AbortError" ? "ABORT_ERR" : thrown.name;
 }

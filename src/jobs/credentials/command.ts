@@ -4,6 +4,7 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { codeOf } from "#core/errors.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 import { inTime, secondMs, type Clock } from "#core/time.ts";
 
@@ -56,7 +57,7 @@ export function commandRunner({ env, clock, timeoutMs = 30 * secondMs }: Options
     const ended = closed.then(
       ([code, killedBy]) =>
         code === 0 ? undefined : `${program} ended with ${code === null ? killedBy : `exit code ${code}`}`,
-      (thrown: unknown) => `${program} cannot be started (${codeOf(thrown)})`,
+      (thrown: unknown) => `${program} cannot be started (${codeOf(thrown) ?? "unknown error"})`,
     );
     const done = new AbortController();
     const late = clock.sleep(timeoutMs, AbortSignal.any([done.signal, signal])).then(
@@ -104,8 +105,4 @@ function gather(stream: NodeJS.ReadableStream): { text: () => string; isTooLong:
     if (length <= maxOutput) chunks.push(chunk);
   });
   return { text: () => Buffer.concat(chunks).toString(), isTooLong: () => length > maxOutput };
-}
-
-function codeOf(thrown: unknown): string {
-  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";
 }

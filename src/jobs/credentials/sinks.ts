@@ -6,7 +6,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { SimfleetError, messageOf } from "#core/errors.ts";
+import { SimfleetError, codeOf, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
 import { createFile, replaceFile } from "#core/files/write-file.ts";
@@ -124,7 +124,7 @@ async function writeSecret(path: string, content: string): Promise<Fault | undef
     await replaceFile(path, content, { mode: 0o600 });
     return undefined;
   } catch (thrown) {
-    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : messageOf(thrown);
+    const code = codeOf(thrown) ?? messageOf(thrown);
     const isFinal = ["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM", "EROFS"].includes(code);
     return { words: `it cannot be written (${code})`, isFinal };
   }

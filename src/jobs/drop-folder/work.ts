@@ -17,7 +17,7 @@ import type { Feed } from "#events/feed.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { DropFolder } from "./config.ts";
 import { backoffMs } from "#core/backoff.ts";
-import { IntakeError, messageOf, SimfleetError } from "#core/errors.ts";
+import { IntakeError, codeOf, messageOf, SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { isRunSettled } from "#fleet/run.ts";
 import { withoutContent } from "#intake/columns.ts";
@@ -135,7 +135,7 @@ export class DropFolderWork {
       Object.assign(seen, { fault: undefined, tries: 0 });
       return true;
     } catch (thrown) {
-      const fault = kindOf(thrown);
+      const fault = codeOf(thrown) ?? messageOf(thrown);
       const tries = seen.tries + 1;
       if (seen.fault !== fault) onIncident(this.#folder.readable(`${what}: ${messageOf(thrown)} (it is tried again)`));
       Object.assign(seen, { fault, tries, againAtMs: clock.monotonicMs() + backoffMs(pauses, tries) });
@@ -256,11 +256,6 @@ function inProcessing(name: string): string {
 
 const writtenLater =
   "The file was changed after it was picked up: the run processed its previous content. Write to another name and rename the complete file, or raise dropFolder.settleSeconds.";
-
-function kindOf(thrown: unknown): string {
-  const hasCode = thrown instanceof Error && "code" in thrown && typeof thrown.code === "string";
-  return hasCode ? (thrown.code as string) : messageOf(thrown);
-}
 
 // Polls a drop folder until stopped. It polls because network mounts do not notify about new files.
 

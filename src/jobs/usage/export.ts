@@ -7,7 +7,7 @@ import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import { z } from "zod";
 import { describedOperation } from "#api/operations/described.ts";
-import { IntakeError, SimfleetError } from "#core/errors.ts";
+import { IntakeError, SimfleetError, codeOf } from "#core/errors.ts";
 import { isLoopback } from "#core/loopback.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
@@ -73,7 +73,7 @@ export async function download<T>(
   } catch (thrown) {
     if (signal.aborted || thrown instanceof SimfleetError) throw thrown;
     // Only the code of the error, whose text may have the address.
-    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "the connection failed";
+    const code = codeOf(thrown) ?? "the connection failed";
     throw refused(thrown instanceof AddressRefused ? thrown.message.replace(/;.*/, "") : code);
   } finally {
     await agent.destroy();
