@@ -4,12 +4,12 @@ import { reportOf } from "#contract/fields.ts";
 import { requireSeal } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";
-import { SimfleetError } from "#core/errors.ts";
+import { SimfleetError, notConfigured } from "#core/errors.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 import { dayMs } from "#core/time.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
-import { type ProfileJobs, type QueueDeps, profileJobs } from "#engine/queue/work-queues.ts";
+import { type ProfileJobs, profileJobs } from "#engine/queue/work-queues.ts";
 import { Seal } from "#engine/seal.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
@@ -37,14 +37,6 @@ export function openSinks({ clock, config, env, lifecycle, userAgent }: Kernel, 
   return { commands: commandRunner({ env, clock }), readSecretFile, webhooks, pod: { env } };
 }
 
-/**
- * The queue of a profile's rotations: one job handles all of them. It may be delayed for hours between two polls, and runs
- * at once if a rotation is due, so that a new rotation does not wait for the grace period of another.
- */
-export function rotationQueues(deps: QueueDeps) {
-  return profileJobs("rotations", "the-rotations", deps);
-}
-
 /** A set that a user changes, and the account. */
 type OneSet = Readonly<{ credentialsId: string; profile: string; signal: AbortSignal }>;
 type OfSet = Pick<Call<typeof routes.deleteCredentials>, "params" | "query" | "signal">;
@@ -52,13 +44,17 @@ type OfSet = Pick<Call<typeof routes.deleteCredentials>, "params" | "query" | "s
 export class CredentialService {
   readonly log: RotationLog;
   readonly #kernel: Kernel;
+  /**
+   * One job handles all rotations of a profile. It may be delayed for hours between two polls, and runs at once if a rotation
+   * is due, so that a new rotation does not wait for the grace period of another.
+   */
   readonly #queues: ProfileJobs;
   #context: work.RotationContext | undefined;
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
     this.log = rotationLog(kernel);
-    this.#queues = rotationQueues(kernel);
+    this.#queues = profileJobs("rotations", "the-rotations", kernel);
   }
 
   isServed(profile: string): Promise<boolean> {
@@ -264,9 +260,7 @@ export class CredentialService {
     const { rotations } = this.#kernel.config;
     const rotation = Object.hasOwn(rotations, name) ? rotations[name] : undefined;
     if (rotation !== undefined) return rotation;
-    const known = Object.keys(rotations).join(", ");
-    const hint = known === "" ? "none are configured under `rotations`" : `known are: ${known}`;
-    throw new SimfleetError("ROTATION_NOT_FOUND", `there is no rotation ${name} in the configuration; ${hint}`);
+    throw notConfigured("ROTATION_NOT_FOUND", "rotation", name, Object.keys(rotations));
   }
 
   /** The platform's data on the current set of each configured rotation of a profile, by the rotation's name. */

@@ -25,13 +25,7 @@ export const storage = feature({
     return {
       service,
       routes: () => service.endpoints(),
-      work: () => {
-        const stop = watchStorage(service, {
-          onSwept: (removed) => logger.info({ removed }, "old data was removed"),
-          onProblem: (message) => logger.warn({ job: "storage" }, message),
-        });
-        lifecycle.onStop("storage", stop);
-      },
+      work: () => lifecycle.onStop("storage", watchStorage(service, logger)),
       readings: async () => {
         const { usedBytes, limitBytes } = await service.memory();
         return [

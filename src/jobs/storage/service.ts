@@ -6,6 +6,7 @@ import { type StoragePart, type StorageReport, showStorage } from "./contract.ts
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import type { Kernel } from "#kernel/kernel.ts";
+import type { Logger } from "#telemetry/logger.ts";
 import type { RotationLog } from "#jobs/credentials/record.ts";
 import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import { type Inventory, forgetGoneSims } from "#jobs/inventory/store/inventory.ts";
@@ -125,21 +126,15 @@ function assertClocksAgree({ nowMs, processMs, sweptMs }: { nowMs: number; proce
 // What a worker does for storage: sweeps every hour, and checks Redis's memory every minute.
 
 /** @returns a function that stops it, after the removal in progress */
-export function watchStorage(
-  storage: Pick<StorageService, "sweepIfDue" | "warnIfLow">,
-  report: {
-    readonly onSwept: (report: Awaited<ReturnType<typeof sweep>>) => void;
-    readonly onProblem: (message: string) => void;
-  },
-): () => Promise<void> {
-  const { onSwept, onProblem } = report;
+export function watchStorage(storage: StorageService, logger: Logger): () => Promise<void> {
+  const onProblem = (message: string): void => logger.warn({ job: "storage" }, message);
   const stopping = new AbortController();
   let sweeping: Promise<void> | undefined;
   const sweepOnce = async (): Promise<void> => {
     try {
       const swept = await storage.sweepIfDue(stopping.signal);
       if (swept === undefined) return;
-      onSwept(swept);
+      logger.info({ removed: swept }, "old data was removed");
       for (const problem of swept.problems) onProblem(`not removed: ${problem}`);
     } catch (thrown) {
       if (!stopping.signal.aborted) onProblem(`old data could not be removed: ${messageOf(thrown)}`);
