@@ -7,6 +7,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { Route } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
+import { fieldIn } from "#fleet/sim/sim-fields.ts";
 import { asCount, type Caller, type Context, withCaller } from "./context.ts";
 import { shellWord } from "./format.ts";
 import { type Output, type Terminal, table } from "./output.ts";
@@ -157,15 +158,7 @@ function headingOf({ name, heading }: Pick<Column<never>, "name" | "heading">): 
 }
 
 function valueOf<T>(item: T, { name, value }: Column<T>): unknown {
-  return value === undefined ? fieldOf(item, name) : value(item);
-}
-
-/** A field, or with a dot a member of one. */
-function fieldOf(item: unknown, name: string): unknown {
-  if (typeof item !== "object" || item === null) return undefined;
-  if (Object.hasOwn(item, name)) return Reflect.get(item, name);
-  const dot = name.indexOf(".");
-  return dot < 0 ? undefined : fieldOf(Reflect.get(item, name.slice(0, dot)), name.slice(dot + 1));
+  return value === undefined ? fieldIn(item, name) : value(item);
 }
 
 /** Items without a value are the last ones in both orders. */

@@ -139,6 +139,17 @@ export function documentOf(fields: SimFields): Record<string, unknown> {
   return document;
 }
 
+/** A field of a document, or with a dot a member of one; the names of members may have dots, too. */
+export function fieldIn(document: unknown, name: string): unknown {
+  if (typeof document !== "object" || document === null) return undefined;
+  if (Object.hasOwn(document, name)) return Reflect.get(document, name);
+  const dot = name.indexOf(".");
+  const outer = name.slice(0, dot);
+  return dot < 0 || !Object.hasOwn(document, outer)
+    ? undefined
+    : fieldIn(Reflect.get(document, outer), name.slice(dot + 1));
+}
+
 /** Defines an own property, whatever its name: a tag may be called `__proto__`. */
 function define(object: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });

@@ -7,7 +7,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { type Filter, conditionsIn, everySim } from "#fleet/filter.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
-import { documentOf, textOf } from "#fleet/sim/sim-fields.ts";
+import { documentOf, fieldIn, textOf } from "#fleet/sim/sim-fields.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { SimCounts, SimDocument, SimField } from "./contract.ts";
 import {
@@ -396,17 +396,8 @@ export async function* exportLines(
   }
 }
 
-function cellOf(document: Readonly<Record<string, unknown>>, column: string): string {
-  const value = Object.hasOwn(document, column) ? document[column] : memberOf(document, column);
+function cellOf(document: SimDocument, column: string): string {
+  const value = fieldIn(document, column);
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function memberOf(document: Readonly<Record<string, unknown>>, column: string): unknown {
-  const dot = column.indexOf(".");
-  const outer = dot < 0 ? undefined : document[column.slice(0, dot)];
-  const name = column.slice(dot + 1);
-  return typeof outer === "object" && outer !== null && Object.hasOwn(outer, name)
-    ? Reflect.get(outer, name)
-    : undefined;
 }
