@@ -6,7 +6,7 @@ import { SimfleetError, ConfigError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
 import { everySim, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
-import type { OpenInventory } from "./open.ts";
+import type { OpenInventory } from "./service.ts";
 import * as sims from "./sims.ts";
 import { type Change, type ChangeType, type SimDocument, changeTypes } from "./contract.ts";
 import type { FoundSim, Inventory } from "./store/inventory.ts";

@@ -11,7 +11,7 @@ export const inventory = feature({
   profileData: ["sims"],
   events,
   open: async (kernel) => {
-    const { openInventory } = await import("./open.ts");
+    const { activityOfSyncs, openInventory } = await import("./service.ts");
     const opened = openInventory(kernel);
     const { service, store } = opened;
     const { config, clock, logger, lifecycle } = kernel;
@@ -22,7 +22,6 @@ export const inventory = feature({
         (await import("./endpoints.ts")).inventoryEndpoints({ ...kernel, ...opened, process }),
       work: async (profiles) => {
         const { logActivity } = await import("#engine/activity-log.ts");
-        const { activityOfSyncs } = await import("./service.ts");
         const { readSharing } = await import("#engine/sharing.ts");
         const reports = async () => Promise.all((await readSharing(kernel)).firsts(profiles).map(service.syncReport));
         const stopLogging = logActivity(async () => activityOfSyncs(await reports()), logger);

@@ -1,8 +1,9 @@
-/** Operations on syncs, and the counts of the fleet, current and over time. */
+/** The inventory of a process: what is stored of SIMs and syncs, the operations on syncs, and the counts of the fleet. */
 import type { Activity } from "#engine/activity-log.ts";
 import { reportOf } from "#contract/fields.ts";
 import { reportOfProblem } from "#engine/problem.ts";
-import type { ProfileJobs } from "#engine/queue/work-queues.ts";
+import type { Incident, Interruption, Working } from "#engine/queue/job-result.ts";
+import { profileJobs } from "#engine/queue/work-queues.ts";
 import { keepAnswers } from "#core/kept.ts";
 import { minuteMs } from "#core/time.ts";
 import { everySim } from "#fleet/filter.ts";
@@ -10,23 +11,17 @@ import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import * as routes from "./contract.ts";
 import { countByValue } from "./sims.ts";
-import type { Inventory } from "./store/inventory.ts";
-import { type SyncLog, type SyncState, newSyncId } from "./store/sync-record.ts";
+import { Inventory } from "./store/inventory.ts";
+import { type SyncState, SyncLog, isSyncOver, newSyncId } from "./store/sync-record.ts";
+import { syncInventory } from "./work.ts";
 
-/** A report of the fleet is kept for so long at least: counting a large inventory takes a while. */
-const minKeptMs = 3_000;
+export type OpenInventory = ReturnType<typeof openInventory>;
 
-export type SimService = ReturnType<typeof simService>;
-
-export function simService(
-  deps: Pick<Kernel, "redis" | "keys" | "clock" | "keyColumnOf"> & {
-    readonly store: Inventory;
-    readonly syncs: SyncLog;
-    readonly queues: ProfileJobs;
-  },
-) {
-  const { store, syncs, queues, redis, keys, clock, keyColumnOf } = deps;
-  const kept = keepAnswers<routes.FleetReport>(clock, minKeptMs);
+export function openInventory(kernel: Kernel) {
+  const store = new Inventory(kernel);
+  const syncs = new SyncLog(kernel);
+  const queues = profileJobs("syncs", "the-sync", kernel);
+  const context = { ...kernel, syncs, inventory: store };
 
   /**
    * Starts a sync, or resumes an interrupted one. The consumer of the profile's syncs, usually a worker, carries it out.
@@ -45,10 +40,67 @@ export function simService(
     return state === undefined ? undefined : reportOfSync(state);
   };
 
+  /** Reads the SIMs of a profile, unless a sync has since this instant of Redis's clock. @returns why that is not over */
+  const syncSince = async (profile: string, atMs: number, signal: AbortSignal): Promise<Interruption | undefined> => {
+    const isListed = async (): Promise<boolean> => ((await store.facts(profile)).listedAtMs ?? 0) > atMs;
+    if (await isListed()) return undefined;
+    await sync(profile, { by: "gate" });
+    const result = (await queues.isServed(profile)) ? undefined : await syncInventory(profile, context, signal);
+    if (result !== undefined && result.kind !== "ended") return result;
+    return (await isListed())
+      ? undefined
+      : { kind: "postponed", delayMs: 2_000, scope: "job", reason: "a sync goes on" };
+  };
+
+  /** Works on a profile's syncs until stopped. */
+  const consume = (profile: string, onIncident: (incident: Incident) => void): Promise<Working> =>
+    queues.consume(profile, {
+      onIncident,
+      // Never `due`: a sync that waits for the quota must not start early.
+      status: async (name) => {
+        const state = await syncs.state(name);
+        return state?.profile === name && !isSyncOver(state) ? "waiting" : "none";
+      },
+      work: async (name, signal) => {
+        const result = await syncInventory(name, context, signal);
+        if (result.kind === "ended") await kernel.feed.trim();
+        if (result.kind === "postponed") {
+          const { reason, refusal } = result;
+          onIncident({ message: reason, isInReport: true, ...(refusal === undefined ? {} : { refusal }) });
+        }
+        return result;
+      },
+    });
+
+  const service = { sync, syncReport, ...fleetCounts(kernel, { store, syncs }) };
+  return { service, store, syncs, isServed: queues.isServed, syncSince, consume };
+}
+
+// Counts of the fleet, current and over time: one point of the history every five minutes, kept for a week, in a sorted set
+// by time.
+
+/** A report of the fleet is kept for so long at least: counting a large inventory takes a while. */
+const minKeptMs = 3_000;
+const spacingMs = 5 * minuteMs;
+const keepMs = 7 * 24 * 60 * minuteMs;
+
+type StoredPoint = Omit<routes.FleetPoint, "at"> & { readonly atMs: number };
+
+function slotOf(atMs: number): number {
+  return Math.floor(atMs / spacingMs) * spacingMs;
+}
+
+function fleetCounts(
+  { redis, keys, clock, keyColumnOf }: Kernel,
+  { store, syncs }: { readonly store: Inventory; readonly syncs: SyncLog },
+) {
+  const kept = keepAnswers<routes.FleetReport>(clock, minKeptMs);
+
   /** Counts the fleet, for the dashboard and for scheduled reports. */
   const fleet = (profile: string): Promise<routes.FleetReport> =>
     kept(profile, async () => {
-      const lastSync = await syncReport(profile);
+      const state = await syncs.state(profile);
+      const lastSync = state && reportOfSync(state);
       return countFleet(store, { profile, keyColumn: keyColumnOf(profile), lastSync, atMs: await syncs.nowMs() });
     });
 
@@ -74,7 +126,7 @@ export function simService(
     return [...distinct].map(({ atMs, ...point }) => ({ at: new Date(atMs).toISOString(), ...point }));
   };
 
-  return { sync, syncReport, fleet, remember, fleetPoints };
+  return { fleet, remember, fleetPoints };
 }
 
 /** Key for SIMs without a value. */
@@ -111,17 +163,6 @@ function countsOf(values: routes.SimCounts["values"], max = values.length): rout
   const shown = values.slice(0, max).map(({ value, count }) => [value ?? none, count] as const);
   const rest = values.slice(max).reduce((sum, { count }) => sum + count, 0);
   return Object.fromEntries(rest === 0 ? shown : [...shown, ["other", rest]]);
-}
-
-// History of the fleet counts: one point every five minutes, kept for a week, in a sorted set by time.
-
-type StoredPoint = Omit<routes.FleetPoint, "at"> & { readonly atMs: number };
-
-const spacingMs = 5 * minuteMs;
-const keepMs = 7 * 24 * 60 * minuteMs;
-
-function slotOf(atMs: number): number {
-  return Math.floor(atMs / spacingMs) * spacingMs;
 }
 
 // The report of a sync, for display and JSON.

@@ -3,7 +3,7 @@ import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { Seal } from "#engine/seal.ts";
 import { letNewSpaceGrow } from "#core/heap-room.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
-import type { OpenInventory } from "#jobs/inventory/open.ts";
+import type { OpenInventory } from "#jobs/inventory/service.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { redisMemory } from "#redis/memory.ts";
 import { Ledger } from "./ledger/ledger.ts";

@@ -15,14 +15,14 @@ import type { FleetReport } from "#jobs/inventory/contract.ts";
 import type { RowOrigin } from "#jobs/runs/plan/row-source.ts";
 import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
-import type { SimService } from "#jobs/inventory/service.ts";
+import type { OpenInventory } from "#jobs/inventory/service.ts";
 import type { UsageService } from "#jobs/usage/open.ts";
 import type { TaskPreview } from "./contract.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 
 interface Deps {
   readonly runs: { readonly service: RunService };
-  readonly inventory: { readonly service: SimService };
+  readonly inventory: Pick<OpenInventory, "service">;
   readonly usage: UsageService;
   readonly credentials: CredentialService;
   readonly authKeys: AuthKeyService;

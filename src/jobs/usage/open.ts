@@ -21,7 +21,7 @@ import { requirePlatform } from "#config/config.ts";
 import { endpoint } from "#contract/route.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
-import type { OpenInventory } from "#jobs/inventory/open.ts";
+import type { OpenInventory } from "#jobs/inventory/service.ts";
 import { newSyncId } from "#jobs/inventory/store/sync-record.ts";
 import type { Opened } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";

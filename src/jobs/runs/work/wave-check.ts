@@ -9,7 +9,7 @@ import { secondMs, systemClock } from "#core/time.ts";
 import { matches } from "#fleet/filter.ts";
 import { pickFields } from "#fleet/sim/sim-fields.ts";
 import { type Gate, parseGate } from "#fleet/waves.ts";
-import type { OpenInventory } from "#jobs/inventory/open.ts";
+import type { OpenInventory } from "#jobs/inventory/service.ts";
 import { type KnownSim, fieldTextOf } from "#jobs/inventory/records/sim-record.ts";
 import { type WaveCheck, percent } from "../contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
