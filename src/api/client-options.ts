@@ -1,4 +1,4 @@
-/** Options of a client; validated at construction, so that a wrong setting does not surface with the first call. */
+/** Options of a client, whose values the configuration has checked. */
 import type { Clock } from "#core/time.ts";
 import type { Credentials } from "#fleet/credentials.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";

@@ -54,7 +54,7 @@ export class PlatformClient {
   readonly #openRoute: Route;
   #pairRoute: { readonly pair: Pair; readonly route: Route } | undefined;
 
-  /** @throws ConfigError if an address, the brand or the public key is invalid */
+  /** @throws ConfigError if an address has a query */
   constructor(options: PlatformClientOptions) {
     const { profile, clock, connections, userAgent, tokenVerification: verification } = options;
     this.#options = options;

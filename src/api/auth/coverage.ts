@@ -18,7 +18,7 @@ export type Routes = Readonly<Partial<Record<Coverage, Address>>>;
 const settings = { g: "SIMFLEET_ENDPOINT_GLOBAL", jp: "SIMFLEET_ENDPOINT_JAPAN" } as const;
 const names = { g: "Global", jp: "Japan" } as const;
 
-/** @throws ConfigError for an address that is not valid */
+/** @throws ConfigError for an address that has a query */
 export function routesOf({ global, japan }: Endpoints): Routes {
   return {
     ...(global === undefined ? {} : { g: parseAddress(global, settings.g) }),

@@ -29,7 +29,6 @@ const payloadSchema = z.looseObject({
 /**
  * @returns reads the claims of a token with a valid signature; throws PlatformError PLATFORM_RESPONSE_INVALID if the
  *   signature is invalid, and whatever fetching the keys threw
- * @throws ConfigError if the URL of the keys is invalid, or plain HTTP to a remote machine
  */
 export function tokenReader(verification: TokenVerification, transport: Transport, userAgent: string) {
   if ("jwksUrl" in verification) {
@@ -81,7 +80,7 @@ const keySetSchema = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string
  * an unknown key. There is one fetch at a time, and none within half a minute of the last success, so that forged key
  * ids cannot cause a flood of requests. jose decides when to fetch; the platform's own transport sends the request, so
  * that its limits hold.
- * @throws ConfigError; the lookup throws PlatformError if the keys cannot be fetched, and jose's errors
+ * @returns the lookup, which throws PlatformError if the keys cannot be fetched, and jose's errors
  */
 function remoteKeySet(transport: Transport, url: string, userAgent: string): CompactVerifyGetKey {
   const { address, path } = parseDocumentUrl(url, "SIMFLEET_JWKS_URL");

@@ -4,17 +4,12 @@
  * every process waits, so invalid values are dropped and durations are clamped: a hostile or broken response can slow
  * simfleet down for one window, or for an hour by Retry-After, never stop it.
  */
-import { ConfigError } from "#core/errors.ts";
 import type { QuotaReading } from "#limiter/permit.ts";
 
 export type HeaderNames = ReturnType<typeof headerNames>;
 
-/** @throws ConfigError if the word cannot be part of a header name */
+/** @param brand letters, digits and hyphens, as the configuration takes it */
 export function headerNames(brand: string) {
-  if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/.test(brand)) {
-    const message = "must be 1 to 40 letters, digits and hyphens, as in X-Svc-Token";
-    throw new ConfigError([{ where: "SIMFLEET_BRAND", message }]);
-  }
   const lower = brand.toLowerCase();
   return {
     apiKey: `X-${brand}-API-Key`,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createCredential } from "#api/operations/credentials.ts";
+import { loadConfig } from "#config/load.ts";
 import { Secret } from "#core/secret.ts";
 import { answer, clientFor, type Handler, refusalOf, startOpenPlatform } from "./support.ts";
 
@@ -31,10 +32,10 @@ describe("the API client", () => {
   });
 
   it.each([
-    [{ endpoints: { global: "http://api.example.com" } }, "SIMFLEET_ENDPOINT_GLOBAL"],
-    [{ brand: "a b" }, "SIMFLEET_BRAND"],
-    [{ tokenVerification: { jwksUrl: "http://keys.example.com/jwks" } }, "SIMFLEET_JWKS_URL"],
-  ])("the client refuses to start with %j", (changes, setting) => {
-    expect(() => clientFor("https://api.example.com", changes)).toThrow(setting);
+    ["SIMFLEET_ENDPOINT_GLOBAL", "http://api.example.com"],
+    ["SIMFLEET_BRAND", "a b"],
+    ["SIMFLEET_JWKS_URL", "http://keys.example.com/jwks"],
+  ])("no client starts with %s=%s", (setting, value) => {
+    expect(() => loadConfig({ env: { [setting]: value } })).toThrow(setting);
   });
 });

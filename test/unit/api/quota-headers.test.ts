@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { loadConfig } from "#config/load.ts";
 import { headerNames, readQuota, readRetryAfterMs } from "#api/http/headers.ts";
 
 const names = headerNames("Svc");
@@ -38,7 +39,7 @@ describe("quota headers", () => {
 
   it("quota headers count only under the brand of the deployment", () => {
     expect(read("60", "1", "1", "other")).toBeUndefined();
-    expect(() => headerNames("Svc: evil\r\n")).toThrow(/SIMFLEET_BRAND/);
+    expect(() => loadConfig({ env: { SIMFLEET_BRAND: "Svc: evil\r\n" } })).toThrow(/SIMFLEET_BRAND/);
     expect(headerNames("Soracom").apiKey).toBe("X-Soracom-API-Key");
   });
 
