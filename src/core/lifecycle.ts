@@ -3,16 +3,11 @@
  * one deadline. A stop that hangs or fails is reported and does not block the others.
  */
 import { messageOf } from "./errors.ts";
-import { type Clock, inTime, systemClock } from "./time.ts";
+import { inTime, systemClock } from "./time.ts";
 
 export class Lifecycle {
   readonly #stops: { name: string; stop: () => Promise<void> | void }[] = [];
-  readonly #clock: Clock;
   #stopping: Promise<string[]> | undefined;
-
-  constructor(clock: Clock = systemClock) {
-    this.#clock = clock;
-  }
 
   /** Registers how to stop what was just opened. */
   onStop(name: string, stop: () => Promise<void> | void): void {
@@ -30,11 +25,11 @@ export class Lifecycle {
 
   async #stopAll(deadlineMs: number): Promise<string[]> {
     const problems: string[] = [];
-    const endMs = this.#clock.monotonicMs() + deadlineMs;
+    const endMs = systemClock.monotonicMs() + deadlineMs;
     for (const { name, stop } of this.#stops.toReversed()) {
-      const leftMs = Math.max(50, endMs - this.#clock.monotonicMs());
+      const leftMs = Math.max(50, endMs - systemClock.monotonicMs());
       try {
-        const stopped = await inTime(this.#clock, leftMs, Promise.resolve().then(stop));
+        const stopped = await inTime(systemClock, leftMs, Promise.resolve().then(stop));
         if (stopped === undefined) problems.push(`${name}: not stopped within ${Math.round(leftMs)} ms`);
       } catch (thrown) {
         problems.push(`${name}: ${messageOf(thrown)}`);

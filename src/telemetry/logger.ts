@@ -2,7 +2,7 @@
  * The log: JSON lines on stderr, since stdout is reserved for command output. Every line is scrubbed of secrets last,
  * after all other processing. Errors are logged with code and cause, so that they can be searched.
  */
-import { pino, type DestinationStream, type Logger } from "pino";
+import { pino, type DestinationStream, type LevelWithSilent, type Logger } from "pino";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { tracing } from "#core/traced.ts";
@@ -11,41 +11,31 @@ import { scrubSecrets } from "#core/scrub-secrets.ts";
 
 export type { Logger } from "pino";
 
-export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
-
-/** Any writable for lines, such as `process.stderr`. */
-export interface LineSink {
-  write(line: string): unknown;
-}
-
 export interface LoggerOptions {
   /** Default `info`. */
-  readonly level?: LogLevel;
-  /** Default: stderr, each line written before the call returns. */
-  readonly destination?: LineSink;
+  readonly level?: LevelWithSilent;
+  /** Any writable for lines, such as `process.stderr`, which is the default: each line is written before the call returns. */
+  readonly destination?: { write(line: string): unknown };
   /** `lines`: human-readable text instead of JSON. */
   readonly format?: "json" | "lines";
-  /** Fields added to every line, such as the process id if several processes write to one file. */
-  readonly fields?: Readonly<Record<string, unknown>>;
   readonly clock?: Clock;
 }
 
 /** Creates the root logger, the parent of all others. */
-export function createLogger(options: LoggerOptions = {}): Logger {
-  const clock = options.clock ?? systemClock;
-  const sink: LineSink = options.destination ?? pino.destination({ fd: 2, sync: true });
+export function createLogger({ level = "info", destination, format, clock = systemClock }: LoggerOptions): Logger {
+  const sink = destination ?? pino.destination({ fd: 2, sync: true });
   const scrubbed: DestinationStream = {
     write: (line) => {
       const clean = scrub(line);
-      sink.write(options.format === "lines" ? prettyLine(clean) : withVisibleControls(clean));
+      sink.write(format === "lines" ? prettyLine(clean) : withVisibleControls(clean));
     },
   };
   return pino(
     {
-      level: options.level ?? "info",
-      base: options.fields ? { ...options.fields } : null,
+      level,
+      base: null,
       timestamp: () => `,"time":"${new Date(clock.wallMs()).toISOString()}"`,
-      formatters: { level: (level) => ({ level }) },
+      formatters: { level: (label) => ({ level: label }) },
       mixin: () => tracing()?.ids() ?? {},
       messageKey: "message",
       errorKey: "error",

@@ -75,12 +75,6 @@ export async function removeAbandonedFiles(folder: string): Promise<void> {
   }
 }
 
-/** Opens a new file for writing; the caller closes it. @throws EEXIST if the name is taken, even by a link */
-function openNewFile(path: string, mode: number): Promise<FileHandle> {
-  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-  return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-}
-
 /**
  * Writes into an existing path that is not a regular file: a pipe, a terminal or a device.
  * @throws FileRefusedError if it has become a regular file
@@ -98,12 +92,11 @@ export async function writeInto(path: string, content: Content): Promise<void> {
 }
 
 /**
- * Creates a folder that only this user may enter, or verifies that the existing one is such a folder.
- * @param whenOpen what to do with a folder that others may enter: `close` removes their access, for folders in which
- *   they could not have done harm before
- * @throws FileRefusedError if it is a link, belongs to another user, or is open to others and `whenOpen` is `refuse`
+ * Creates a folder that only this user may enter, or removes the access of others to the existing one, in which they could
+ * not have done harm before.
+ * @throws FileRefusedError if it is a link, or belongs to another user
  */
-export async function ensurePrivateFolder(path: string, whenOpen: "refuse" | "close" = "refuse"): Promise<void> {
+export async function ensurePrivateFolder(path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 }).catch((thrown: unknown) => {
     if ((thrown as NodeJS.ErrnoException).code !== "EEXIST") throw thrown;
   });
@@ -111,11 +104,7 @@ export async function ensurePrivateFolder(path: string, whenOpen: "refuse" | "cl
   if (uid !== (ownId() ?? uid)) {
     throw new FileRefusedError("owner", `The folder ${path} belongs to another user (ID ${uid}).`);
   }
-  if ((mode & 0o077) !== 0 && whenOpen === "close") await chmod(path, 0o700);
-  else if ((mode & 0o077) !== 0) {
-    const message = `The folder ${path} is open to others. Fix it with: chmod 700 ${path}`;
-    throw new FileRefusedError("mode", message);
-  }
+  if ((mode & 0o077) !== 0) await chmod(path, 0o700);
 }
 
 /** @throws FileRefusedError if a path is a link, is not a folder, or belongs to a user other than this one and root */
@@ -146,8 +135,10 @@ export async function holdFolder(path: string): Promise<FileHandle> {
   throw new FileRefusedError("link", `${path} was exchanged while it was opened.`);
 }
 
+/** @throws EEXIST if the name is taken, even by a link */
 async function writeNew(path: string, content: Content, mode: number): Promise<void> {
-  const handle = await openNewFile(path, mode);
+  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+  const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {
     if (mode === 0o600) await handle.chmod(mode);
     await writeAll(handle, content);

@@ -86,7 +86,7 @@ async function holdPipe(dataDir: string, folder: string, owner: number | undefin
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     if (owner === undefined) {
-      await ensurePrivateFolder(folder, "close");
+      await ensurePrivateFolder(folder);
       await makePipe(pipe);
     }
   } catch (thrown) {
