@@ -3,7 +3,7 @@
  * also depending on its state. Errors without a rule are thrown, so that the queue retries the job, or the caller does.
  */
 import { type BackoffPolicy, backoffMs } from "#core/backoff.ts";
-import { type ErrorCode, PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
+import { type ErrorCode, SimfleetError } from "#core/errors.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
 
 export type FaultRule = "give-up" | "throw" | FaultWait;
@@ -29,19 +29,6 @@ export interface FaultRules extends Readonly<Partial<Record<ErrorCode, FaultRule
   /** All other errors without a rule, also those that are not simfleet's own. */
   readonly other?: FaultRule;
 }
-
-export type FaultAction =
-  | { readonly kind: "sleep"; readonly delayMs: number }
-  | {
-      readonly kind: "wait";
-      readonly delayMs: number;
-      readonly isProblem: boolean;
-      /** Failed attempts of the step, including this one if it counts. */
-      readonly tries: number;
-      /** The platform rejected our credentials or permissions. */
-      readonly refusal: PlatformError | undefined;
-    }
-  | { readonly kind: "give-up"; readonly reason: string };
 
 /** Retries with a growing delay. */
 export const retryRule = {
@@ -80,35 +67,18 @@ export function faultRules(overrides: FaultRules): FaultRules {
   return { ...usualRules, ...overrides };
 }
 
-/**
- * Determines what follows a fault.
- * @param tries failed attempts of the step before this one
- * @throws the fault itself if no rule covers it
- */
-export function actionAfter(fault: unknown, tries: number, rules: FaultRules): FaultAction {
-  const rule = ruleFor(fault, rules);
+/** @throws the fault itself if no rule covers it */
+export function ruleFor(fault: unknown, { hopeless, other = "throw", ...rules }: FaultRules): "give-up" | FaultWait {
+  const ofOthers = fault instanceof SimfleetError && fault.disposition === "never" ? (hopeless ?? other) : other;
+  const rule = fault instanceof SimfleetError ? (rules[fault.code] ?? ofOthers) : other;
   if (rule === "throw") throw fault;
-  const failed = tries + 1;
-  const isLast = rule !== "give-up" && rule.maxTries !== undefined && failed >= rule.maxTries;
-  if (rule === "give-up" || isLast) return { kind: "give-up", reason: messageOf(fault) };
-  const delayMs = delayOf(rule, failed, fault instanceof SimfleetError ? fault.retryAfterMs : undefined);
-  if (delayMs <= (rule.sleepUpToMs ?? 0)) return { kind: "sleep", delayMs };
-  return {
-    kind: "wait",
-    delayMs,
-    isProblem: rule.isNoProblem !== true,
-    tries: rule.countsTry === true ? failed : tries,
-    refusal: fault instanceof PlatformError && fault.exitCode === 3 ? fault : undefined,
-  };
+  return rule;
 }
 
-function ruleFor(fault: unknown, { hopeless, other = "throw", ...rules }: FaultRules): FaultRule {
-  if (!(fault instanceof SimfleetError)) return other;
-  return rules[fault.code] ?? (fault.disposition === "never" ? (hopeless ?? other) : other);
-}
-
-function delayOf({ delay, retryAfter }: FaultWait, failed: number, retryAfterMs: number | undefined): number {
+/** Time until the next attempt, ms. @param failed attempts of the step, this one included */
+export function delayAfter(fault: unknown, failed: number, { delay, retryAfter }: FaultWait): number {
   const ownMs = typeof delay === "number" ? delay : backoffMs(delay, failed);
-  if (retryAfter === undefined || retryAfterMs === undefined) return ownMs;
-  return retryAfter === "replaces" ? retryAfterMs : Math.max(ownMs, retryAfterMs);
+  const askedMs = fault instanceof SimfleetError ? fault.retryAfterMs : undefined;
+  if (retryAfter === undefined || askedMs === undefined) return ownMs;
+  return retryAfter === "replaces" ? askedMs : Math.max(ownMs, askedMs);
 }

@@ -3,10 +3,10 @@
  * ends or waits. A step starts from the record alone, so it does not matter which process runs it, or how the previous one
  * ended.
  */
-import { type PlatformError, messageOf } from "#core/errors.ts";
+import { PlatformError, messageOf } from "#core/errors.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 import type { Clock } from "#core/time.ts";
-import { type FaultRules, actionAfter } from "./fault-policy.ts";
+import { type FaultRules, delayAfter, ruleFor } from "./fault-policy.ts";
 import type { MoveEvent } from "./move-record.ts";
 import { type PoisonGuard, quarantined, quarantineReason } from "./poison-guard.ts";
 import type { WorkResult } from "./queue/job-result.ts";
@@ -126,15 +126,20 @@ async function resultOf<Context, Change>(
   } catch (fault) {
     if (signal.aborted || fault instanceof MovedByAnother) throw fault;
     const { rules, tries } = machine.faultRules(context, fault);
-    const action = actionAfter(fault, tries, rules);
-    if (action.kind === "give-up") return giveUp(action.reason);
-    if (action.kind === "sleep") {
-      await machine.clock.sleep(action.delayMs, signal);
+    const rule = ruleFor(fault, rules);
+    const reason = messageOf(fault);
+    const failed = tries + 1;
+    if (rule === "give-up" || failed >= (rule.maxTries ?? Number.POSITIVE_INFINITY)) return giveUp(reason);
+    const delayMs = delayAfter(fault, failed, rule);
+    if (delayMs <= (rule.sleepUpToMs ?? 0)) {
+      await machine.clock.sleep(delayMs, signal);
       return again;
     }
-    const reason = messageOf(fault);
-    machine.onFault?.(reason, action.refusal);
-    return wait({ ...action, reason });
+    // The platform rejected our credentials or permissions.
+    const refusal = fault instanceof PlatformError && fault.exitCode === 3 ? fault : undefined;
+    machine.onFault?.(reason, refusal);
+    const isProblem = rule.isNoProblem !== true;
+    return wait({ delayMs, reason, isProblem, tries: rule.countsTry === true ? failed : tries, refusal });
   }
 }
 

@@ -3,9 +3,8 @@
  * before the task starts, under an id with which the task can be started again without doing it twice. An automation that
  * triggers itself, exceeds its hourly limit, or has killed three workers is stopped and reports this.
  */
-import { messageOf } from "#core/errors.ts";
+import { SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
-import { type FaultRules, actionAfter } from "#engine/fault-policy.ts";
 import { quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import type { Event } from "#events/event.ts";
 import type { Automation } from "./config.ts";
@@ -29,9 +28,6 @@ export interface AutomationDeps extends Pick<Kernel, "redis" | "keys" | "clock" 
   /** A SIM operation as the profile uses it. */
   readonly operationOf: (name: string, profile: string) => SimOperation;
 }
-
-/** Other faults are thrown: the events are delivered again. */
-const faultRules: FaultRules = { hopeless: "give-up" };
 
 /**
  * Handles a batch of events.
@@ -91,7 +87,8 @@ async function beginOne(automation: Automation, task: ClaimedTask, deps: Automat
       return { ref, counted: "done" as const, event };
     },
     (thrown: unknown) => {
-      actionAfter(thrown, 0, faultRules);
+      // After other faults, the events are delivered again.
+      if (!(thrown instanceof SimfleetError && thrown.disposition === "never")) throw thrown;
       const event = { type: "automation.failed", fields: { ...reported, reason: messageOf(thrown) } } as const;
       return { ref: id, counted: "failed" as const, event };
     },
