@@ -2,7 +2,7 @@
 import type { Config } from "#config/config.ts";
 import type { Endpoint, Route } from "#contract/route.ts";
 import type { Working } from "#engine/queue/job-result.ts";
-import { inWordsOfRedis } from "#redis/refusal.ts";
+import { inWordsOfRedis } from "#redis/node.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import type { AnyAppFeature, AppFeature, MaybeLater, Opened, RouteDeps } from "./feature.ts";
 import { type Kernel, openKernel, type ProcessDeps } from "./kernel.ts";

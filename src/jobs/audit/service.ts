@@ -12,7 +12,7 @@ import { asList, cursorBefore, reportOf } from "#contract/fields.ts";
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { inWordsOfRedis } from "#redis/refusal.ts";
+import { inWordsOfRedis } from "#redis/node.ts";
 import { type AuditEntry, auditEntry, auditKindsOf, exportAudit, listAudit } from "./contract.ts";
 
 /** Who is about to change what, without secrets and without the request's content. */

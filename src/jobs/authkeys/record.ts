@@ -16,7 +16,7 @@ import { usersOf } from "#engine/authkey-users.ts";
 import { type MoveEvent, type StoreDeps, moveScript } from "#engine/move-record.ts";
 import type { Change } from "#engine/record.ts";
 import { type RotationFields, rotationStore } from "#jobs/credentials/rotation-machine.ts";
-import { redisTimeMs } from "#redis/time.ts";
+import { redisTimeMs } from "#redis/node.ts";
 import type { KeyOwner } from "./config.ts";
 import type { authKeyStates } from "./contract.ts";
 

@@ -5,7 +5,7 @@ import { letNewSpaceGrow } from "#core/heap-room.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { OpenInventory } from "#jobs/inventory/service.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { redisMemory } from "#redis/memory.ts";
+import { redisMemory } from "#redis/node.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { runRemoval } from "./removal/removal.ts";

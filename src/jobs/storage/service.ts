@@ -1,7 +1,7 @@
 /** Reports on Redis's memory, warns before it is full, and removes what has been kept for long enough. */
 import { keepAnswers } from "#core/kept.ts";
 import { dayMs, every, isoTime, minuteMs } from "#core/time.ts";
-import { type RedisMemory, redisMemory } from "#redis/memory.ts";
+import { type RedisMemory, redisMemory } from "#redis/node.ts";
 import { type StoragePart, type StorageReport, showStorage } from "./contract.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";

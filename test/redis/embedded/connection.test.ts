@@ -6,7 +6,7 @@ import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { RedisConnections, type RedisTarget } from "#redis/connection.ts";
 import { attachRedis, type EmbeddedRedis } from "#redis/embedded/embedded.ts";
-import { inWordsOfRedis } from "#redis/refusal.ts";
+import { inWordsOfRedis } from "#redis/node.ts";
 import { verifyRedis } from "#redis/verify.ts";
 import { until } from "../../support/until.ts";
 

@@ -15,7 +15,7 @@ import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { Inventory, type SimPresence } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { SyncLog, type SyncState } from "#jobs/inventory/store/sync-record.ts";
-import { redisTimeMs } from "#redis/time.ts";
+import { redisTimeMs } from "#redis/node.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import type { Around } from "../engine/crashes.ts";

@@ -1,5 +1,5 @@
 /** Runs to try the ledger with: heads with sensible values everywhere, and the rows that belong to them. */
-import type { RedisMemory } from "#redis/memory.ts";
+import type { RedisMemory } from "#redis/node.ts";
 import { setSpeedClass, simChangeOf } from "#fleet/sim-operation/sim-operation.ts";
 import { randomBytes } from "node:crypto";
 import type { OpenInputs, SealInputs } from "#jobs/runs/sealed-inputs.ts";

@@ -10,7 +10,7 @@ import { encodeName } from "#fleet/sim/field-text.ts";
 import { type Problem, nextProblem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
 import { Script } from "#redis/script.ts";
-import { redisTimeMs } from "#redis/time.ts";
+import { redisTimeMs } from "#redis/node.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { type SharingSettings, inventoryOf, readSharing } from "#engine/sharing.ts";

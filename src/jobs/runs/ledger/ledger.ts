@@ -12,7 +12,7 @@ import { encodeName, encodeValue } from "#fleet/sim/field-text.ts";
 import { type RunState, isRunOver } from "#fleet/run.ts";
 import type { SimChange } from "#fleet/sim-operation/sim-operation.ts";
 import type { Keys } from "#redis/keys.ts";
-import { assertWritable } from "#redis/refusal.ts";
+import { assertWritable } from "#redis/node.ts";
 import type { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import { Script } from "#redis/script.ts";
 import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";

@@ -8,7 +8,7 @@ import { letNewSpaceGrow } from "#core/heap-room.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import { parseGate, waveEnds } from "#fleet/waves.ts";
 import type { LateRows } from "#intake/read-rows.ts";
-import type { RedisMemory } from "#redis/memory.ts";
+import type { RedisMemory } from "#redis/node.ts";
 import { percent } from "../contract.ts";
 import type { RowGroup, RunHead, SegmentSpan, Wave } from "../ledger/run-record.ts";
 import type { Ledger } from "../ledger/ledger.ts";

@@ -1,10 +1,34 @@
 /**
- * Explains errors of a Redis that answers but rejects a command (full, read-only, a user without permission) to an operator.
- * Errors caused by simfleet itself (a wrong command, a wrong type) are not among them.
+ * The node of Redis that has simfleet's keys: its clock, which all processes share, its memory, and in the words of an
+ * operator why it rejects commands (full, read-only, a user without permission). Errors caused by simfleet itself (a wrong
+ * command, a wrong type) are not among these. In a cluster, only a command with a key asks this node.
  */
 import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
+import { inTime, secondMs, systemClock } from "#core/time.ts";
 import type { Keys } from "./keys.ts";
+
+/** The current time of Redis's clock, ms since the epoch. */
+export async function redisTimeMs(redis: Redis, keys: Keys): Promise<number> {
+  const [seconds, micros] = (await redis.eval("return redis.call('TIME')", 1, keys.events())) as [string, string];
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+}
+
+/** Bytes. */
+export interface RedisMemory {
+  readonly usedBytes: number;
+  /** Redis rejects writes beyond it: `maxmemory`, or the machine's memory if none is set. */
+  readonly limitBytes: number;
+  readonly limitFrom: "maxmemory" | "machine";
+}
+
+export async function redisMemory(redis: Redis, keys: Keys): Promise<RedisMemory> {
+  const info = String(await redis.eval("return redis.call('INFO', 'memory')", 1, keys.dataVersion()));
+  const numberOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
+  const maxmemory = numberOf("maxmemory");
+  const limitBytes = maxmemory > 0 ? maxmemory : numberOf("total_system_memory");
+  return { usedBytes: numberOf("used_memory"), limitBytes, limitFrom: maxmemory > 0 ? "maxmemory" : "machine" };
+}
 
 /** The prefix of an error, and its fix. */
 const hints: Readonly<Record<string, string>> = {
@@ -39,4 +63,14 @@ export async function assertWritable(redis: Redis, keys: Keys): Promise<void> {
 /** A transaction fails with EXECABORT, and lists the errors of its commands separately. */
 function refusedCommands(thrown: Error & { readonly previousErrors?: readonly Error[] }): readonly Error[] {
   return thrown.previousErrors ?? [];
+}
+
+/** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it rejects writes */
+export async function respondsInTime(redis: Redis, keys: Keys): Promise<boolean> {
+  try {
+    return (await inTime(systemClock, secondMs, assertWritable(redis, keys))) !== undefined;
+  } catch (thrown) {
+    if (thrown instanceof SimfleetError) throw thrown;
+    return false;
+  }
 }
