@@ -24,14 +24,17 @@ const leadMs = 1_000;
 /** So long after a lost lock, the errors of other jobs have the same cause. */
 const lostLockMs = 60_000;
 
-export interface QueueWorkerOptions<Data> {
-  readonly queue: Queue<Data>;
-  /** The connection of the queue. */
-  readonly redis: Redis;
+export interface QueueWorkerDeps {
   readonly connect: (name: string) => Redis;
   readonly keys: Keys;
   readonly workerRegistry: WorkerRegistry;
   readonly clock: Clock;
+}
+
+export interface QueueWorkerOptions<Data> extends QueueWorkerDeps {
+  readonly queue: Queue<Data>;
+  /** The connection of the queue. */
+  readonly redis: Redis;
   /** Jobs in progress at once. */
   readonly atOnce: number;
   /**

@@ -5,17 +5,10 @@
 import type { JobsOptions, Queue, Job } from "bullmq";
 import type { Redis } from "ioredis";
 import type { Lifecycle } from "#core/lifecycle.ts";
-import type { Clock } from "#core/time.ts";
-import type { Keys } from "#redis/keys.ts";
 import type { WorkResult, Working, Incident } from "./job-result.ts";
-import type { QueueWorkerOptions } from "./queue-worker.ts";
-import type { WorkerRegistry } from "./worker-registry.ts";
+import type { QueueWorkerDeps, QueueWorkerOptions } from "./queue-worker.ts";
 
-export interface QueueDeps {
-  readonly connect: (name: string) => Redis;
-  readonly keys: Keys;
-  readonly workerRegistry: WorkerRegistry;
-  readonly clock: Clock;
+export interface QueueDeps extends QueueWorkerDeps {
   /** Stops the workers, and then closes the queues. */
   readonly lifecycle: Pick<Lifecycle, "onStop">;
 }
