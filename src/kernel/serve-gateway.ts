@@ -8,15 +8,11 @@ import type { ServeOptions } from "./serve.ts";
 
 const stopMs = 20 * secondMs;
 
-export interface ServeGatewayOptions extends Omit<ServeOptions, "load"> {
-  readonly profile: string;
-}
-
 /**
  * Runs until the signal aborts; calls that were sent get their answers.
  * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
  */
-export async function serveGateway(options: ServeGatewayOptions): Promise<void> {
+export async function serveGateway(options: Omit<ServeOptions, "load"> & { readonly profile: string }): Promise<void> {
   const { config, profile, logger, stop } = options;
   for (const warning of config.warnings) logger.warn({ where: warning.where }, warning.message);
   const app = await App.open(config, options);

@@ -14,20 +14,16 @@ export async function redisTimeMs(redis: Redis, keys: Keys): Promise<number> {
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }
 
-/** Bytes. */
-export interface RedisMemory {
-  readonly usedBytes: number;
-  /** Redis rejects writes beyond it: `maxmemory`, or the machine's memory if none is set. */
-  readonly limitBytes: number;
-  readonly limitFrom: "maxmemory" | "machine";
-}
+export type RedisMemory = Readonly<Awaited<ReturnType<typeof redisMemory>>>;
 
-export async function redisMemory(redis: Redis, keys: Keys): Promise<RedisMemory> {
+export async function redisMemory(redis: Redis, keys: Keys) {
   const info = String(await redis.eval("return redis.call('INFO', 'memory')", 1, keys.dataVersion()));
   const numberOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
   const maxmemory = numberOf("maxmemory");
+  const limitFrom: "maxmemory" | "machine" = maxmemory > 0 ? "maxmemory" : "machine";
+  /** Redis rejects writes beyond it: `maxmemory`, or the machine's memory if none is set. */
   const limitBytes = maxmemory > 0 ? maxmemory : numberOf("total_system_memory");
-  return { usedBytes: numberOf("used_memory"), limitBytes, limitFrom: maxmemory > 0 ? "maxmemory" : "machine" };
+  return { usedBytes: numberOf("used_memory"), limitBytes, limitFrom };
 }
 
 /** The prefix of an error, and its fix. */

@@ -52,14 +52,8 @@ export const signingSecret: Form = {
   expects: "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 bytes as it is",
 };
 
-export interface FreshSecret {
-  now(): Secret;
-  /** Why the file could not be used at the last check; its previous content stays in use. */
-  readonly fault: string | undefined;
-}
-
 /** A secret from the configuration itself; undefined if it is invalid. */
-export function givenSecret(text: string, form: Form): FreshSecret | undefined {
+export function givenSecret(text: string, form: Form) {
   const used = form.reading(text);
   if (used === undefined) return undefined;
   const [secret] = asSecrets({ used, written: text });
@@ -70,7 +64,7 @@ export function givenSecret(text: string, form: Form): FreshSecret | undefined {
  * A secret from a file, which is read again at every use. `report` says why it cannot be used; its use throws a ConfigError
  * until it can.
  */
-export function secretInFile(file: string, form: Form, report: (fault: string) => void): FreshSecret {
+export function secretInFile(file: string, form: Form, report: (fault: string) => void) {
   let current: ReturnType<typeof asSecrets> | undefined;
   // Still scrubbed until the next change, since a message may contain it.
   let retired: readonly Secret[] = [];
@@ -91,6 +85,7 @@ export function secretInFile(file: string, form: Form, report: (fault: string) =
       if (current === undefined) throw new ConfigError([{ where: file, message: fault ?? "" }]);
       return current[0];
     },
+    /** Why the file could not be used at the last check; its previous content stays in use. */
     get fault() {
       return fault;
     },
