@@ -19,26 +19,17 @@ export interface Activity {
   readonly end: string;
 }
 
-/** @param read returns the newest ones, the oldest of them first. @returns what stops it */
+/**
+ * Logs what has changed since the last look; at first only what is in progress.
+ * @param read returns the newest ones, the oldest of them first
+ * @returns what stops it
+ */
 export function logActivity(
   read: () => Promise<readonly Activity[]>,
-  logger: Parameters<typeof activityLog>[1] & { debug(message: string): void },
+  logger: { info(facts: object, message: string): void; debug(message: string): void },
 ): () => void {
-  const look = activityLog(read, logger);
-  const poll = (): void => {
-    look().catch((thrown: unknown) => logger.debug(`activity could not be read: ${messageOf(thrown)}`));
-  };
-  poll();
-  return every(pollIntervalMs, poll);
-}
-
-/** @returns logs what has changed since the last time; at first only what is in progress */
-export function activityLog(
-  read: () => Promise<readonly Activity[]>,
-  logger: { info(facts: object, message: string): void },
-): () => Promise<void> {
   let seen: ReadonlyMap<string, string> | undefined;
-  return async () => {
+  const look = async (): Promise<void> => {
     const all = await read();
     for (const { id, state, isOver, facts, what, end } of all) {
       const before = seen?.get(id);
@@ -50,4 +41,9 @@ export function activityLog(
     }
     seen = new Map(all.map(({ id, state }) => [id, state]));
   };
+  const poll = (): void => {
+    look().catch((thrown: unknown) => logger.debug(`activity could not be read: ${messageOf(thrown)}`));
+  };
+  poll();
+  return every(pollIntervalMs, poll);
 }

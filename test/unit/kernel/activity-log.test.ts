@@ -1,10 +1,12 @@
 /** The log lines of a worker about runs and syncs: one at the start and one at the end, with counts. */
-import { expect, test } from "vitest";
-import { activityLog } from "#engine/activity-log.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import { logActivity } from "#engine/activity-log.ts";
 import { activityOfRuns } from "#jobs/runs/report.ts";
 import { activityOfSyncs } from "#jobs/inventory/service.ts";
 import type { SyncReport } from "#jobs/inventory/contract.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
+
+afterEach(() => vi.useRealTimers());
 
 function runOf(runId: string, state: RunReport["state"], done = 0): RunReport {
   return { runId, state, profile: "default", name: "a.csv", counts: { total: 5, done } } as RunReport;
@@ -22,11 +24,14 @@ async function linesOf(polls: readonly { runs?: RunReport[]; syncs?: SyncReport[
     lines.push(`${String(runId ?? syncId)} ${message} (${String(done ?? sims)})`);
   };
   const read = () => Promise.resolve([...activityOfRuns(now.runs ?? []), ...activityOfSyncs(now.syncs ?? [])]);
-  const look = activityLog(read, { info });
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  let stop: (() => void) | undefined;
   for (const poll of polls) {
     now = poll;
-    await look();
+    stop ??= logActivity(read, { info, debug: () => undefined });
+    await vi.advanceTimersByTimeAsync(5_000);
   }
+  stop?.();
   return lines;
 }
 
