@@ -21,10 +21,8 @@ export interface CommonFields {
 export interface RecordFields<R extends CommonFields> {
   /** Other fields that hold numbers. */
   readonly numbers?: readonly (keyof R & string)[];
-  /** Fields that hold lists of texts, as JSON. */
-  readonly lists?: readonly (keyof R & string)[];
-  /** Fields that hold objects, as JSON. */
-  readonly objects?: readonly (keyof R & string)[];
+  /** Fields that hold lists or objects, as JSON. */
+  readonly json?: readonly (keyof R & string)[];
   /** The field of its events that holds its name; none by default. */
   readonly subject?: string;
   /** Values of fields that the stored record with a name may lack. */
@@ -189,7 +187,7 @@ function decode<R extends CommonFields>(
 ): R | undefined {
   if (hash[kind.idField ?? "revision"] === undefined) return undefined;
   const numbers = new Set<string>(["revision", ...(kind.numbers ?? [])]);
-  const json = new Set<string>(["problem", ...(kind.lists ?? []), ...(kind.objects ?? [])]);
+  const json = new Set<string>(["problem", ...(kind.json ?? [])]);
   const valueOf = (field: string, text: string): unknown => {
     if (json.has(field)) return JSON.parse(text);
     return field.endsWith("Ms") || numbers.has(field) ? Number(text) : text;

@@ -47,7 +47,7 @@ export type AuthKeyRotations = ReturnType<typeof authKeyRotations>;
 export function authKeyRotations(deps: StoreDeps) {
   const { redis, keys } = deps;
   const store = rotationStore<AuthKeyRotation>(
-    { lists: ["knownIds"], kept: [], defaults: (name) => ({ profile: name, knownIds: [] }) },
+    { json: ["knownIds"], kept: [], defaults: (name) => ({ profile: name, knownIds: [] }) },
     deps,
     (name) => keys.of("authkeys", name, "rotation"),
   );

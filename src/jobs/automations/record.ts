@@ -33,7 +33,7 @@ const initial = { state: "active", done: 0, unchanged: 0, failed: 0 } as const;
 const fields: RecordFields<AutomationRecord> = {
   subject: "automation",
   numbers: ["done", "unchanged", "failed"],
-  lists: ["lastTasks"],
+  json: ["lastTasks"],
   defaults: () => initial,
 };
 

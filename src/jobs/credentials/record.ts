@@ -51,7 +51,7 @@ export function rotationLog(deps: StoreDeps) {
   /** Set: names of all rotations that a profile ever started. */
   const namesKey = (profile: string): string => keys.of("rotations", profile);
   const store = rotationStore<RotationRecord>(
-    { subject: "rotation", lists: ["groups"], kept: ["currentId", "rotatedAtMs"], defaults: () => ({ groups: [] }) },
+    { subject: "rotation", json: ["groups"], kept: ["currentId", "rotatedAtMs"], defaults: () => ({ groups: [] }) },
     deps,
     rotationKey,
   );

@@ -67,7 +67,7 @@ export function newRotationId(kind: "t" | "k", nowMs: number): string {
 
 /** The store of one kind of rotation. @param kind what its records have beyond the fields of every rotation */
 export function rotationStore<R extends RotationFields>(
-  { lists = [], defaults, ...kind }: Pick<RecordKind<R>, "lists" | "defaults" | "kept" | "subject">,
+  { json = [], defaults, ...kind }: Pick<RecordKind<R>, "json" | "defaults" | "kept" | "subject">,
   deps: StoreDeps,
   keyOf: (name: string) => string,
 ) {
@@ -77,7 +77,7 @@ export function rotationStore<R extends RotationFields>(
     idField: "rotationId",
     stateField: "state",
     numbers: ["tries"],
-    lists: ["handedTo", "handedToNames", ...lists],
+    json: ["handedTo", "handedToNames", ...json],
     defaults: (name) => ({ name, ...empty, ...defaults?.(name) }) as Partial<R>,
     entering: entering as Change<R>,
     isOver: isRotationOver,

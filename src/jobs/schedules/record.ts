@@ -59,7 +59,7 @@ export interface ScheduleRecord {
 const fields: RecordFields<ScheduleRecord> = {
   subject: "schedule",
   numbers: ["failures"],
-  objects: ["paused", "execution", "queued", "last", "actedOn"],
+  json: ["paused", "execution", "queued", "last", "actedOn"],
 };
 
 /** Fields changed by a move; undefined removes a field. */

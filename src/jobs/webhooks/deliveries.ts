@@ -96,7 +96,7 @@ export class DeliveryLog {
     this.#deps = deps;
     this.#max = limits.max ?? defaultMax;
     this.#keptMs = Math.max(minKeptMs, Math.round(limits.keepMs ?? deps.bounds.keepMs));
-    const kind = { numbers: ["attempts", "tries", "lastStatus"], objects: ["event"] } as const;
+    const kind = { numbers: ["attempts", "tries", "lastStatus"], json: ["event"] } as const;
     this.#records = stateStore<Delivery>(kind, deps, (deliveryId) => {
       const { webhook = "", eventId = "" } = partsOf(deliveryId) ?? {};
       return this.#keysOf(webhook).delivery(placeOf(eventId));

@@ -21,7 +21,6 @@ const kind: RecordKind<Ticket> = {
   idField: "ticketId",
   stateField: "state",
   numbers: [],
-  lists: [],
   kept: [],
   defaults: (queue) => ({ queue }),
   entering: {},

@@ -25,11 +25,7 @@ interface Counter {
   readonly count: number;
   readonly last?: { readonly by: string };
 }
-const counters = stateStore<Counter>(
-  { numbers: ["count"], objects: ["last"] },
-  deps,
-  (name) => `${keys.prefix}:${name}`,
-);
+const counters = stateStore<Counter>({ numbers: ["count"], json: ["last"] }, deps, (name) => `${keys.prefix}:${name}`);
 
 describe("durable records", () => {
   it("a durable record is started only once until its work is over", async () => {
