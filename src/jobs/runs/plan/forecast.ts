@@ -203,17 +203,8 @@ function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, one) => sum + one, 0);
 }
 
-interface Window {
-  /** Calls of it, and how many of them are spread over it. */
-  readonly calls: number;
-  readonly spread: number;
-  readonly lengthMs: number;
-  endMs: number;
-  used: number;
-}
-
 /** The current window of a quota, as the forecast uses it. */
-function windowOf({ limit, left, reserved, yields, untilRefreshMs, periodMs }: QuotaView, nowMs: number): Window {
+function windowOf({ limit, left, reserved, yields, untilRefreshMs, periodMs }: QuotaView, nowMs: number) {
   const part = Math.min(1, untilRefreshMs / periodMs);
   const calls = Math.max(left === limit ? 1 : 0, left - reserved * part);
   const atOnce = Math.max(0, Math.min(calls, left - (limit / 2) * part));
