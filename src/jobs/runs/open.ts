@@ -16,9 +16,6 @@ import { runQueues } from "./work/queue.ts";
 import { checkWave } from "./work/wave-check.ts";
 import { RunWatch } from "./work/run-watch.ts";
 
-/** Number of segments that one process works on at once; each has several calls in flight. */
-const segmentsAtOnce = 4;
-
 export function openRuns(kernel: Kernel, inventory: OpenInventory) {
   const { config, clock, redis, keys, freezes } = kernel;
   const ledger = new Ledger(kernel);
@@ -31,7 +28,6 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
     inventory: inventory.store,
     queues,
     sealInputs,
-    segmentsAtOnce,
     memory: () => redisMemory(redis, keys),
   });
 
@@ -50,7 +46,6 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
     onIncident: (incident: Incident) => void,
   ): Promise<Working> =>
     queues.consume(bucket, {
-      segmentsAtOnce,
       onIncident,
       execute: (reference, stop) => {
         // It only reads, so a freeze does not hold it.

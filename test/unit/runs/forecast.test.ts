@@ -65,7 +65,6 @@ function forecasterOf(running: readonly object[]) {
     workerRegistry: { workers: () => Promise.resolve([]) },
     clock: systemClock,
     config: { limits: { periodMs: 60_000, connections: 64 } },
-    segmentsAtOnce: 4,
   } as unknown as ForecastDeps);
 }
 

@@ -12,7 +12,7 @@ import type { BucketState } from "#limiter/limiter.ts";
 import type { RunReport } from "../contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunHead, RunRecord } from "../ledger/run-record.ts";
-import { queueName } from "../work/queue.ts";
+import { queueName, segmentsAtOnce } from "../work/queue.ts";
 
 /** The state of a quota, as far as a forecast needs it. */
 type QuotaView = NonNullable<ReturnType<typeof viewOf>>;
@@ -209,6 +209,7 @@ function windowOf({ limit, left, reserved, yields, untilRefreshMs, periodMs }: Q
   const calls = Math.max(left === limit ? 1 : 0, left - reserved * part);
   const atOnce = Math.max(0, Math.min(calls, left - (limit / 2) * part));
   const spread = yields ? calls - atOnce : 0;
+  /** `calls`: all of it; `spread`: how many of them are spread over it; `used`: how many are made. */
   return { calls, spread, lengthMs: untilRefreshMs, endMs: nowMs + untilRefreshMs, used: 0 };
 }
 
@@ -222,12 +223,10 @@ type Starting = Planned & { readonly supersedes: readonly { readonly runId: stri
 
 export interface ForecastDeps extends Pick<Kernel, "limiter" | "workerRegistry" | "clock" | "config"> {
   readonly ledger: Ledger;
-  /** Segments that a process works on at once. */
-  readonly segmentsAtOnce: number;
 }
 
 /** The running runs are read once a second at most: there may be many, and many that ask. */
-export function forecaster({ ledger, limiter, workerRegistry, clock, config, segmentsAtOnce }: ForecastDeps) {
+export function forecaster({ ledger, limiter, workerRegistry, clock, config }: ForecastDeps) {
   const { periodMs, connections } = config.limits;
   const running = keepAnswers<RunRecord[]>(clock, 1_000);
 

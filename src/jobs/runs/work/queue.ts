@@ -20,6 +20,8 @@ export interface SegmentReference {
 /** Subject of a job of a run: a segment, or the check after a wave. */
 export type JobReference = SegmentReference | { readonly runId: string; readonly wave: number };
 
+/** Number of segments that one process works on at once; each has several calls in flight. */
+export const segmentsAtOnce = 4;
 const jobName = "process-segment";
 /** BullMQ applies a queue's manual rate limit only if one is configured; this one is high enough never to take effect itself. */
 const boundlessRate = { max: 1e12, durationMs: maxHoldMs };
@@ -30,8 +32,6 @@ const faultCapMs = 30_000;
 
 export interface SegmentWork {
   readonly execute: (reference: JobReference, signal: AbortSignal) => Promise<JobResult>;
-  /** Segments in progress at once. */
-  readonly segmentsAtOnce: number;
   readonly onIncident: (incident: Incident) => void;
 }
 
@@ -117,7 +117,7 @@ async function openJobs(run: RunRecord, ledger: Ledger): Promise<JobReference[]>
 
 /** Callbacks of a worker for a segment. */
 function segmentCallbacks(
-  { execute, segmentsAtOnce, onIncident }: SegmentWork,
+  { execute, onIncident }: SegmentWork,
   ledger: Ledger,
   enqueue: (run: RunRecord) => Promise<void>,
 ) {
