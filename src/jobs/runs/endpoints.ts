@@ -21,17 +21,15 @@ import { readSettled, readWhenEnded } from "./results/sent-rows.ts";
 /** Least time for which the summary of a run is kept. */
 const minKeptMs = 2_000;
 
-interface RunEndpointDeps extends Pick<Kernel, "limiter" | "clock" | "profileOf"> {
+interface RunEndpointDeps extends Pick<Kernel, "limiter" | "clock" | "client" | "config" | "profileOf"> {
   readonly runs: RunService;
   readonly ledger: Ledger;
   readonly removal: RunRemoval;
-  readonly periodMs: number;
-  /** @throws ConfigError if the profile lacks credentials or an address */
-  readonly assertUsable: (profile: string) => void;
 }
 
 export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
   const { runs, ledger, profileOf } = deps;
+  const { periodMs } = deps.config.limits;
   const summaries = keepAnswers<RunSummary>(deps.clock, minKeptMs);
   return [
     ...planEndpoints(deps),
@@ -58,7 +56,7 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
     ),
     endpoint(routes.showRunSummary, async ({ params: { runId } }) =>
       // One from before the end of a run is not kept beyond it.
-      summaries(`${runId} ${await ledger.state(runId)}`, () => summarizeRun(runId, deps)),
+      summaries(`${runId} ${await ledger.state(runId)}`, () => summarizeRun(runId, { ...deps, periodMs })),
     ),
     endpoint(routes.listRunsOfSim, ({ params, query: { profile, limit, cursor } }) =>
       runsOfSim(params.sim, ledger, { profile: profileOf(profile), limit, cursor }),
@@ -137,7 +135,7 @@ function startRows(
   if (rows === undefined) {
     throw new SimfleetError("REQUEST_INVALID", "Send a CSV file, a filter in JSON, or the planId of a plan");
   }
-  deps.assertUsable(deps.profileOf(query.profile));
+  deps.client(deps.profileOf(query.profile));
   return drafted({ rows, query }, deps, (planned, runId) =>
     deps.runs.submit(planned, { by, runId, confirm: query.confirm }),
   );
@@ -147,7 +145,7 @@ function startRows(
 async function startPlan(
   { query, rows, by }: Call<typeof routes.startRun>,
   planId: string,
-  { runs, assertUsable }: RunEndpointDeps,
+  { runs }: RunEndpointDeps,
 ): Promise<RunReport> {
   assertPlanAlone(query, rows !== undefined);
   const { rate, maxFailures, confirm } = query;
@@ -158,7 +156,6 @@ async function startPlan(
       ...(rate === undefined ? {} : { callsPerMinute: rate }),
       ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
     },
-    assertUsable,
   });
 }
 

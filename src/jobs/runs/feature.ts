@@ -17,17 +17,10 @@ export const runs = feature({
     const { openRuns } = await import("./open.ts");
     const opened = openRuns(kernel, needs.inventory);
     const { service } = opened;
-    const { client, logger, lifecycle, config } = kernel;
+    const { logger, lifecycle } = kernel;
     return {
       service: opened,
-      routes: async () =>
-        (await import("./endpoints.ts")).runEndpoints({
-          ...kernel,
-          ...opened,
-          runs: service,
-          periodMs: config.limits.periodMs,
-          assertUsable: (profile) => void client(profile),
-        }),
+      routes: async () => (await import("./endpoints.ts")).runEndpoints({ ...kernel, ...opened, runs: service }),
       work: async (profiles) => {
         const { logActivity } = await import("#engine/activity-log.ts");
         const { activityOfRuns } = await import("./report.ts");

@@ -24,7 +24,7 @@ import { type Submission, firstState, newRunId, runIdFor } from "./submit.ts";
 import type { RunReport, listRuns } from "./contract.ts";
 import type { Call } from "#contract/route.ts";
 import { reportOf } from "./report.ts";
-import { type ResultsFormat, resultLines } from "./results/results.ts";
+import { resultLines } from "./results/results.ts";
 import { readSettled, readWhenEnded } from "./results/sent-rows.ts";
 import { type RetriedRows, retrySource, undoSource } from "./follow-up.ts";
 import { operationBucket } from "./work/row-call.ts";
@@ -51,7 +51,7 @@ export interface Order {
   readonly options: RunOptions;
 }
 
-interface RunDeps extends ForecastDeps, DraftDeps, Pick<Kernel, "redis" | "keys" | "wordingOf"> {
+interface RunDeps extends ForecastDeps, DraftDeps, Pick<Kernel, "redis" | "keys" | "client" | "wordingOf"> {
   readonly freezes: { of(profile: string): Promise<{ readonly reason: string } | undefined> };
   readonly queues: RunQueues;
 }
@@ -214,24 +214,23 @@ export class RunService {
   /**
    * Starts exactly what was planned.
    * @throws SimfleetError NOT_FOUND if the plan has expired, RUN_STATE_CONFLICT if it was started already; as `submit`
+   * @throws ConfigError if the profile lacks credentials or an address
    */
   async start(
     planId: string,
     given: Pick<Submission, "by" | "confirm"> & {
       readonly options: Pick<RunOptions, "maxFailures" | "callsPerMinute">;
-      /** @throws ConfigError if the profile lacks credentials or an address */
-      readonly assertUsable?: (profile: string) => void;
     },
   ): Promise<RunReport> {
-    const { by, confirm, assertUsable } = given;
-    const { ledger, config } = this.#deps;
+    const { by, confirm } = given;
+    const { ledger, client, config } = this.#deps;
     const started = (): SimfleetError =>
       new SimfleetError("RUN_STATE_CONFLICT", `The plan ${planId} was already started, as the run of this ID`);
     const plan = await this.plans.get(planId).catch(async (thrown: unknown) => {
       throw (await this.exists(planId)) ? started() : thrown;
     });
     const { run, report } = plan;
-    assertUsable?.(run.profile);
+    client(run.profile);
     const head = { ...run.head, options: { ...run.options, ...given.options } };
     const state = firstState(report, head, { confirm: confirm ?? plan.confirm, policy: config.changes });
     return this.#begin(head, { by, calls: report.calls, state }, async (complete) => {
@@ -354,10 +353,7 @@ export class RunService {
   }
 
   /** Yields the results line by line, filtered by `outcomes`. */
-  async *results(
-    runId: string,
-    options: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
-  ): AsyncGenerator<string> {
+  async *results(runId: string, options: Parameters<typeof resultLines>[2]): AsyncGenerator<string> {
     yield* resultLines(await readSettled(runId, this.#deps), this.#deps.ledger, options);
   }
 

@@ -33,7 +33,7 @@ export function runServiceOn(
       changes: { ...noPolicy, ...policy },
       deployment: { speedClasses: [], simOperations: operations },
     } as unknown as Config,
-    segmentsAtOnce: 4,
+    client: () => undefined as never,
     wordingOf: () => "sims",
     sealInputs,
     memory,

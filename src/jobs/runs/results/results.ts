@@ -19,8 +19,6 @@ function resultColumns({ operations }: Pick<RunRecord, "operations">): readonly 
   return ["outcome", "reason", ...previousColumns(operations[0]), "attempts", "finishedAt"];
 }
 
-export type ResultsFormat = "csv" | "ndjson";
-
 /** A row and its outcome. */
 export interface RowResult extends Omit<Settled, "outcome" | "finishedAtMs"> {
   readonly row: StoredRow;
@@ -77,7 +75,7 @@ function resultOf(run: RunRecord, row: StoredRow, { skipped, settled, doubt }: R
 export async function* resultLines(
   run: RunRecord,
   ledger: Ledger,
-  options: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
+  options: { format: "csv" | "ndjson"; outcomes?: readonly Outcome[] | undefined },
 ): AsyncGenerator<string> {
   const columns = resultColumns(run);
   const carried = carriedColumns(run.header, columns);
