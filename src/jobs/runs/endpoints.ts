@@ -51,8 +51,8 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       return runs.list(query);
     }),
     endpoint(routes.showRun, ({ params: { runId } }) => runs.show(runId)),
-    endpoint(routes.listRunRows, async ({ params, query: { outcome, ...query } }) =>
-      rowPage(await readSettled(params.runId, deps), ledger, { outcomes: asList(outcome), ...query }),
+    endpoint(routes.listRunRows, async ({ params, query }) =>
+      rowPage(await readSettled(params.runId, deps), ledger, query),
     ),
     endpoint(routes.showRunSummary, async ({ params: { runId } }) =>
       // One from before the end of a run is not kept beyond it.

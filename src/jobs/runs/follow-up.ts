@@ -3,6 +3,7 @@
  * by the operation that undoes it. A SIM is restored only if it still is as the run left it: a later change, by a user or by another
  * run, is kept and reported as skipped.
  */
+import type { Rows } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Outcome } from "#fleet/run.ts";
 import { type InputField, readInput } from "#fleet/sim-operation/input.ts";
@@ -32,14 +33,8 @@ const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
 /** Who names a reason has done something about it. */
 const retriedByReason: readonly Outcome[] = [...retriedByDefault, "rejected"];
 
-/** Selection of rows to retry. */
-export interface RetriedRows {
-  readonly outcomes?: readonly Outcome[] | undefined;
-  /** Only the rows of these lines; all of them if absent. */
-  readonly lines?: readonly number[] | undefined;
-  /** Only the rows with this reason; `…` stands for any text. */
-  readonly reason?: string | undefined;
-}
+/** Selection of rows to retry: all that are unsuccessful, unless it names some. */
+export type RetriedRows = Omit<Extract<Rows["from"], { readonly retryOf: string }>, "retryOf">;
 
 /**
  * The rows of a retry.

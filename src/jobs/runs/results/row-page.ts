@@ -1,9 +1,10 @@
 /** Rows of a planned run with what it would do with each, and of a run with their outcomes: page by page, or as lines of a file. */
-import type { Outcome } from "#fleet/run.ts";
+import { asList } from "#contract/fields.ts";
+import type { Call } from "#contract/route.ts";
 import { type FieldChange, type SimOperation, changesOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
 import { secretColumns } from "#intake/columns.ts";
-import type { PlanRow, RowReport, RowVerdict, SimRun } from "../contract.ts";
+import type { PlanRow, RowReport, SimRun, listPlanRows, listRunRows } from "../contract.ts";
 import { type Ledger, invalidCursor } from "../ledger/ledger.ts";
 import { type FieldValues, type StoredRow, operationOf } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
@@ -11,15 +12,7 @@ import { verdictOfRow } from "../plan/classify.ts";
 import { type RowResult, rowResults } from "./results.ts";
 import { reasonMatcher } from "./run-summary.ts";
 
-interface PageQuery {
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-}
-
-interface Page<Row> {
-  readonly rows: Row[];
-  readonly nextCursor: string | null;
-}
+type RowsQuery = Call<typeof listRunRows>["query"];
 
 /** A page ends after this many rows were scanned, whether they match or not. */
 const maxScanned = 50_000;
@@ -28,9 +21,9 @@ const maxScanned = 50_000;
 async function pageOf<Row>(
   run: RunRecord,
   ledger: Ledger,
-  { limit, cursor = "0" }: PageQuery,
+  { limit, cursor = "0" }: Pick<RowsQuery, "limit" | "cursor">,
   pick: (result: RowResult) => Row | undefined,
-): Promise<Page<Row>> {
+): Promise<{ rows: Row[]; nextCursor: string | null }> {
   if (!/^\d{1,9}$/.test(cursor) || Number(cursor) >= Math.max(1, run.total)) throw invalidCursor(cursor);
   const rows: Row[] = [];
   let scanned = 0;
@@ -47,9 +40,9 @@ async function pageOf<Row>(
 export function planRowPage(
   run: RunRecord,
   ledger: Ledger,
-  { verdict: asked, ...page }: PageQuery & { readonly verdict?: RowVerdict | undefined },
-): Promise<Page<PlanRow>> {
-  return pageOf(run, ledger, page, ({ row }) => {
+  { verdict: asked, ...page }: Call<typeof listPlanRows>["query"],
+) {
+  return pageOf(run, ledger, page, ({ row }): PlanRow | undefined => {
     const verdict = verdictOfRow(row);
     if ((asked ?? verdict) !== verdict) return undefined;
     return { ...rowOf(run, row, row.before), verdict, problem: row.problem };
@@ -97,17 +90,10 @@ export async function* planLines(run: RunRecord, ledger: Ledger): AsyncGenerator
   }
 }
 
-export interface RowQuery extends PageQuery {
-  readonly outcomes?: readonly Outcome[] | undefined;
-  /** Part of the row's key. */
-  readonly search?: string | undefined;
-  /** The whole reason; `…` stands for any text. */
-  readonly reason?: string | undefined;
-}
-
 /** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
-export function rowPage(run: RunRecord, ledger: Ledger, query: RowQuery): Promise<Page<RowReport>> {
-  const { outcomes = [], search = "", reason, ...page } = query;
+export function rowPage(run: RunRecord, ledger: Ledger, query: RowsQuery) {
+  const { outcome, search = "", reason, ...page } = query;
+  const outcomes = asList(outcome) ?? [];
   const matches = reason === undefined ? () => true : reasonMatcher(reason);
   return pageOf(run, ledger, page, (result) => {
     const isWanted = outcomes.length === 0 || outcomes.includes(result.outcome);

@@ -10,11 +10,13 @@ import { type Settlement, endWithoutCall } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import { SimfleetError } from "#core/errors.ts";
 
+interface Deps {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+}
+
 /** Reads a run, after its sent rows have got their outcomes if it is over. @throws SimfleetError RUN_NOT_FOUND */
-export async function readSettled(
-  runId: string,
-  { ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock },
-): Promise<RunRecord> {
+export async function readSettled(runId: string, { ledger, clock }: Deps): Promise<RunRecord> {
   const run = await ledger.run(runId);
   const isOver = isRunOver(run.state) && !run.isEnding;
   if (run.rowsRemovedAtMs !== undefined) return run;
@@ -27,11 +29,7 @@ export async function readSettled(
   return settled === 0 ? run : ledger.run(runId);
 }
 
-async function settleSegment(
-  run: RunRecord,
-  segment: number,
-  { ledger, clock }: { ledger: Ledger; clock: Clock },
-): Promise<number> {
+async function settleSegment(run: RunRecord, segment: number, { ledger, clock }: Deps): Promise<number> {
   const { rows, settled, tries } = await ledger.segment(run, segment);
   const sent: Settlement[] = [];
   for (const [place, tried] of tries) {
@@ -52,10 +50,7 @@ const pollIntervalMs = 100;
 const patienceMs = 5_000;
 
 /** Reads a run; if it was just aborted or cancelled, waits some seconds for the calls in flight to end. */
-export async function readWhenEnded(
-  runId: string,
-  { ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock },
-): Promise<RunRecord> {
+export async function readWhenEnded(runId: string, { ledger, clock }: Deps): Promise<RunRecord> {
   const endMs = clock.monotonicMs() + patienceMs;
   for (;;) {
     const run = await readSettled(runId, { ledger, clock });
