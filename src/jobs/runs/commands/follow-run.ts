@@ -27,12 +27,6 @@ export interface FollowRequest extends Pick<Caller, "client" | "app" | "output">
   readonly resultsPath?: string | undefined;
 }
 
-interface Snapshot {
-  readonly report: RunReport;
-  /** The quota that the run spends; undefined with a remote worker. */
-  readonly bucket: BucketState | undefined;
-}
-
 /**
  * @returns the last report of the run, and the exit code
  * @throws SimfleetError RUN_NOT_FOUND, STORE_UNAVAILABLE, WORKER_UNREACHABLE
@@ -43,30 +37,26 @@ export async function follow(request: FollowRequest): Promise<{ report: RunRepor
   const service = app?.service(runs);
   const run = await service?.ledger.run(runId);
   const showProgress = progressOf(output);
-  const { report, exitCode } = await followWork<Snapshot>({
+  const { report: last, exitCode } = await followWork({
     output,
     interrupt,
     what: "run",
     isRemote: app === undefined,
     resumeCommand,
     localWork: run && mode === "work" ? localWork(app, runs, run) : undefined,
-    report: async () => {
-      const [shown, bucket] = await Promise.all([
-        client.call(showRun, { params: { runId } }),
-        run && app?.kernel.limiter.state(run.bucket),
-      ]);
-      return { report: shown, bucket };
-    },
-    show: (poll) => showProgress(poll.report, poll.bucket, systemClock.monotonicMs()),
-    endOf: (poll) => endOf(poll.report, mode),
+    // With the quota that it spends; undefined with a remote worker.
+    report: () =>
+      Promise.all([client.call(showRun, { params: { runId } }), run && app?.kernel.limiter.state(run.bucket)]),
+    show: ([report, bucket]) => showProgress(report, bucket, systemClock.monotonicMs()),
+    endOf: ([report]) => endOf(report, mode),
     beforeStop: async (refusal) => {
       if (refusal === undefined) output.say("Stopping: waiting for calls in flight …");
       const reason = refusal?.message ?? stopReason(interrupt);
       await service?.service.control.pause(runId, { reason }).catch(() => undefined);
     },
-    leaving: (poll, { wasLocal }) => leaving(poll.report, wasLocal, resumeCommand, resultsPath),
+    leaving: ([report], { wasLocal }) => leaving(report, wasLocal, resumeCommand, resultsPath),
   });
-  return { report: report.report, exitCode };
+  return { report: last[0], exitCode };
 }
 
 function endOf(report: RunReport, mode: FollowRequest["mode"]): End | undefined {

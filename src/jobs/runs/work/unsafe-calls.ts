@@ -85,18 +85,12 @@ export class UnsafeCalls {
     const { place } = sent;
     if (!this.wasSent(place)) return result;
     const { tries } = this.#deps;
-    switch (result.kind) {
-      case "unknown":
-        tries.set(place, { attempts: 0, ...tries.get(place), reason: result.reason });
-        return this.settle(sent);
-      case "postponed":
-      case "refused":
-      case "failed-try":
-        await this.unmark(place);
-        return result;
-      default:
-        return result;
+    if (result.kind === "unknown") {
+      tries.set(place, { attempts: 0, ...tries.get(place), reason: result.reason });
+      return this.settle(sent);
     }
+    if (["postponed", "refused", "failed-try"].includes(result.kind)) await this.unmark(place);
+    return result;
   }
 
   /** Records when to find out again what a call did, for whichever process works on the row then. */
