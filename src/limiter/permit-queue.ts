@@ -230,7 +230,8 @@ export class PermitQueue {
       this.#unreported = observations;
       this.#giveBackSpare("all");
       const message = `The bucket ${this.#bucket} cannot be used: ${messageOf(thrown)}`;
-      this.#refuseAll(new SimfleetError("STORE_UNAVAILABLE", message, { cause: thrown }));
+      const reason = new SimfleetError("STORE_UNAVAILABLE", message, { cause: thrown });
+      for (const waiter of this.#waiters.splice(0)) waiter.reject(reason);
       return "failed";
     }
     this.#handOut(reply, firstPermitNumber, line);
@@ -291,10 +292,6 @@ export class PermitQueue {
     const wakers = new Set([this.#sleeping.signal, ...this.#waiters.flatMap(({ signal }) => signal ?? [])]);
     await this.#clock.sleep(ms, AbortSignal.any([...wakers])).catch(() => undefined);
     this.#sleeping = undefined;
-  }
-
-  #refuseAll(reason: SimfleetError): void {
-    for (const waiter of this.#waiters.splice(0)) waiter.reject(reason);
   }
 
   #permit(

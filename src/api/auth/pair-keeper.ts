@@ -141,7 +141,8 @@ export class PairKeeper {
       if (this.#flight === undefined) return unlessAborted(this.#renew("asked"), signal);
       if (this.#flightVersion >= version) return unlessAborted(this.#flight, signal);
       // It may have read the credentials before they changed.
-      await unlessAborted(settled(this.#flight), signal);
+      const settled = this.#flight.catch(() => undefined);
+      await unlessAborted(settled, signal);
     }
   }
 
@@ -221,13 +222,6 @@ export class PairKeeper {
     this.#current = undefined;
     this.#nextReason = nextReason;
   }
-}
-
-function settled(promise: Promise<unknown>): Promise<void> {
-  return promise.then(
-    () => undefined,
-    () => undefined,
-  );
 }
 
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
