@@ -89,11 +89,7 @@ export class Limiter {
    */
   async acquire(request: PermitRequest): Promise<Permit> {
     if (request.pace !== undefined) await this.#keepPace(request.pace, request.signal);
-    return this.#queue(request.bucket).acquire({
-      urgency: request.urgency,
-      backlog: request.backlog ?? unknownBacklog,
-      signal: request.signal,
-    });
+    return this.#queue(request.bucket).acquire(request);
   }
 
   /** Notes who has the quotas that a profile spends: an operator, or the profile itself. */
@@ -282,8 +278,6 @@ const nothingWanted: ExchangeRequest = {
 function ownerOf(bucket: string): string {
   return bucket.slice(0, bucket.lastIndexOf("."));
 }
-
-const unknownBacklog = (): number => -1;
 
 function numberOrNone(shown: string | number | undefined): number | undefined {
   return shown === undefined || shown === "" ? undefined : Number(shown);

@@ -6,7 +6,7 @@
  */
 import { PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, yieldToEventLoop } from "#core/time.ts";
-import type { Permit, QuotaReading, Urgency } from "./permit.ts";
+import type { Permit, PermitRequest, QuotaReading, Urgency } from "./permit.ts";
 
 /** Longest wait for a permit inside this process; the caller must handle a longer one. */
 export const patienceMs = 2_000;
@@ -20,6 +20,7 @@ const aheadMs = 200;
 const idleMs = 50;
 /** Time between two exchanges while permits are at hand: the next reports go together. */
 const reportMs = 20;
+const unknownBacklog = (): number => -1;
 /** Why a sleep ended early; created once, since creating an error for every response is expensive. */
 const awake = new Error("something came in");
 
@@ -62,10 +63,8 @@ export interface Exchange {
   readonly waitMs: number;
 }
 
-interface Waiter {
-  readonly urgency: Urgency;
+interface Waiter extends Pick<PermitRequest, "urgency" | "signal"> {
   readonly backlog: () => number;
-  readonly signal?: AbortSignal | undefined;
   readonly resolve: (permit: Permit) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -91,7 +90,7 @@ export class PermitQueue {
   /** Permits that are to be at hand: those of two exchanges. */
   #aim = 0;
   /** Calls that are still wanted, as the last caller said. */
-  #backlog: () => number = () => -1;
+  #backlog = unknownBacklog;
   #exchangedAtMs = 0;
   #nextPermitNumber = 1;
   #isPumping = false;
@@ -105,13 +104,13 @@ export class PermitQueue {
     this.#exchange = options.exchange;
   }
 
-  acquire(request: { urgency: Urgency; backlog: () => number; signal?: AbortSignal | undefined }): Promise<Permit> {
+  acquire({ urgency, backlog = unknownBacklog, signal }: Omit<PermitRequest, "bucket" | "pace">): Promise<Permit> {
     return new Promise((resolve, reject) => {
-      if (request.signal?.aborted) return reject(request.signal.reason);
-      const permit = request.urgency === "normal" ? this.#takeSpare() : undefined;
-      if (permit === undefined) this.#waiters.push({ ...request, resolve, reject });
+      if (signal?.aborted) return reject(signal.reason);
+      const permit = urgency === "normal" ? this.#takeSpare() : undefined;
+      if (permit === undefined) this.#waiters.push({ urgency, backlog, signal, resolve, reject });
       else resolve(permit);
-      if (request.urgency === "priority" || (this.#isResting && this.#runsLow())) this.#sleeping?.abort(awake);
+      if (urgency === "priority" || (this.#isResting && this.#runsLow())) this.#sleeping?.abort(awake);
       this.#pump();
     });
   }
