@@ -38,12 +38,15 @@ export function checkAuthKeys(written: AuthKeys, profiles: readonly string[], re
   }
 }
 
-export interface KeyOwner {
-  /** Name of the section's entry, and of the rotation: the profile's for its own user. */
-  readonly name: string;
+export interface KeyUser {
   readonly profile: string;
   /** User of the platform. Absent: the profile's own. */
   readonly user?: string | undefined;
+}
+
+export interface KeyOwner extends KeyUser {
+  /** Name of the section's entry, and of the rotation: the profile's for its own user. */
+  readonly name: string;
 }
 
 export function ownerOf(authKeys: AuthKeys, name: string): KeyOwner {

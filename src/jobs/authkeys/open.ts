@@ -1,6 +1,6 @@
 /** AuthKeys and their rotation, for the CLI, the HTTP API and the worker. */
 import { type Config, requireSeal } from "#config/config.ts";
-import { type Endpoint, creating, endpoint } from "#contract/route.ts";
+import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { AuthKeyUser } from "#engine/authkey-users.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
@@ -14,7 +14,7 @@ import { type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { authKeyAccount, keyToReplace, workersWith, type AuthKeyDeps, rotateAuthKey } from "./work.ts";
-import { type KeyOwner, findOwner, requireAuthKeyOptions, requireOwner } from "./config.ts";
+import { type KeyOwner, type KeyUser, findOwner, requireAuthKeyOptions, requireOwner } from "./config.ts";
 import * as routes from "./contract.ts";
 import { type AuthKeyRotations, authKeyRotations, type AuthKeyRotation, type AuthKeyState } from "./record.ts";
 import { dayMs } from "#core/time.ts";
@@ -41,14 +41,14 @@ export class AuthKeyService {
    * The AuthKeys of the user that a profile authenticates as, or of a sub-user, in the platform's order (oldest first).
    * @throws ConfigError when the deployment lacks an operation; PlatformError
    */
-  async list(profile: string, user?: string): Promise<routes.AuthKeyReport[]> {
+  async list(of: KeyUser): Promise<routes.AuthKeyReport[]> {
     const { profiles } = this.#kernel.config;
     // List first: this authenticates, and thereby determines which AuthKey this process uses.
-    const keys = await this.#keys({ profile, user });
-    const forms = this.#profilesOf({ profile, user }).flatMap((one) => profiles[one]?.credentials ?? []);
+    const keys = await this.#keys(of);
+    const forms = this.#profilesOf(of).flatMap((one) => profiles[one]?.credentials ?? []);
     const configured = forms.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : []));
     const nowMs = await this.#rotations.nowMs();
-    const users = await this.#usersOf({ profile, user });
+    const users = await this.#usersOf(of);
     return keys.map(({ authKeyId, createdAtMs, lastUsedAtMs }) => {
       const place = configured.indexOf(authKeyId);
       return reportOf(routes.authKeyReport, {
@@ -66,25 +66,21 @@ export class AuthKeyService {
    * Previews a rotation; if one is in progress, `rotate` resumes it.
    * @throws ConfigError listing what is missing; SimfleetError ROTATION_STATE_CONFLICT with the obstacle; PlatformError
    */
-  async plan(profile: string, replaceId: string | undefined, user?: string) {
+  async plan({ profile, user }: KeyUser, replaceId: string | undefined) {
     const { config, accounts } = this.#kernel;
     const owner = requireOwner(config.authKeys, profile, user);
     requirementsOf(config, owner);
+    const inUseHere = () => accounts.of(profile).checkSecrets();
     const present = await this.#rotations.record(owner.name);
     if (present !== undefined && !isRotationOver(present)) {
       if (replaceId !== undefined && replaceId !== present.replaceId) {
         const message = `The rotation ${present.rotationId} of ${profile} is in progress and was started without replacing ${replaceId}. Wait until it ends.`;
         throw new SimfleetError("ROTATION_STATE_CONFLICT", message);
       }
-      return {
-        profile,
-        oldAuthKeyId: present.oldId ?? accounts.of(profile).checkSecrets() ?? null,
-        isInProgress: true,
-      };
+      return { profile, oldAuthKeyId: present.oldId ?? inUseHere() ?? null, isInProgress: true };
     }
     const keys = await this.#keys(owner);
     const users = await this.#usersOf(owner);
-    const inUseHere = () => accounts.of(profile).checkSecrets();
     const oldAuthKeyId = keyToReplace({ profile, user, keys, users, inUseHere, replaceId });
     return { profile, oldAuthKeyId, isInProgress: false };
   }
@@ -94,12 +90,9 @@ export class AuthKeyService {
    * the profile's queue, usually a worker, carries it out.
    * @throws as `plan`
    */
-  async rotate(
-    profile: string,
-    { by, replaceId, user }: { by: string; replaceId?: string | undefined; user?: string | undefined },
-  ): Promise<routes.AuthKeyRotationReport> {
-    await this.plan(profile, replaceId, user);
-    const owner = requireOwner(this.#kernel.config.authKeys, profile, user);
+  async rotate(of: KeyUser, { by, replaceId }: { by: string; replaceId?: string | undefined }) {
+    await this.plan(of, replaceId);
+    const owner = requireOwner(this.#kernel.config.authKeys, of.profile, of.user);
     const rotationId = newRotationId("k", await this.#rotations.nowMs());
     if (!isUnattended(by)) await this.#rotations.release(owner);
     const record = await this.#rotations.begin(owner, { rotationId, replaceId, startedBy: by });
@@ -108,7 +101,7 @@ export class AuthKeyService {
   }
 
   /** The rotation in progress, or the last one; undefined if there never was one. */
-  async report(profile: string, user?: string): Promise<routes.AuthKeyRotationReport | undefined> {
+  async report({ profile, user }: KeyUser): Promise<routes.AuthKeyRotationReport | undefined> {
     const owner = findOwner(this.#kernel.config.authKeys, profile, user);
     const record = owner && (await this.#rotations.record(owner.name));
     return record && reportOfRotation(record, this.#quietMs(owner));
@@ -151,43 +144,44 @@ export class AuthKeyService {
 
   endpoints(): readonly Endpoint[] {
     const { profileOf } = this.#kernel;
+    const userOf = ({ profile, user }: Call<typeof routes.showAuthKeyRotation>["query"]) => ({
+      profile: profileOf(profile),
+      user,
+    });
     return [
-      endpoint(routes.listAuthKeys, async ({ query: { profile: named, user } }) => {
-        const profile = profileOf(named);
-        const authKeys = await this.list(profile, user);
-        return { authKeys, nextCursor: null, rotation: (await this.report(profile, user)) ?? null };
+      endpoint(routes.listAuthKeys, async ({ query }) => {
+        const authKeys = await this.list(userOf(query));
+        return { authKeys, nextCursor: null, rotation: (await this.report(userOf(query))) ?? null };
       }),
-      endpoint(routes.showAuthKeyRotation, async ({ query: { profile: named, user } }) => {
-        const profile = profileOf(named);
-        const report = await this.report(profile, user);
+      endpoint(routes.showAuthKeyRotation, async ({ query }) => {
+        const of = userOf(query);
+        const report = await this.report(of);
         if (report !== undefined) return report;
-        throw new SimfleetError("NOT_FOUND", `The AuthKey of ${user ?? profile} has not been rotated`);
+        throw new SimfleetError("NOT_FOUND", `The AuthKey of ${of.user ?? of.profile} has not been rotated`);
       }),
-      endpoint(routes.planAuthKeyRotation, ({ query: { profile, user, replace } }) =>
-        this.plan(profileOf(profile), replace, user),
-      ),
+      endpoint(routes.planAuthKeyRotation, ({ query }) => this.plan(userOf(query), query.replace)),
       creating(routes.rotateAuthKey, ({ query, body, by }) => {
-        const profile = profileOf(query.profile);
+        const of = userOf(query);
         return {
-          newId: () => profile,
-          create: () => this.rotate(profile, { by, replaceId: body?.replace, user: query.user }),
+          newId: () => of.profile,
+          create: () => this.rotate(of, { by, replaceId: body?.replace }),
           pathOf: () => "/authkeys",
         };
       }),
     ];
   }
 
-  #keys({ profile, user }: Omit<KeyOwner, "name">) {
+  #keys({ profile, user }: KeyUser) {
     const { config, client } = this.#kernel;
     return authKeyAccount(client(profile), { deployment: config.deployment, purpose: "Listing AuthKeys", user }).list();
   }
 
   /** The profiles that may use an AuthKey of this owner; that of a sub-user may belong to any. */
-  #profilesOf({ profile, user }: Omit<KeyOwner, "name">): string[] {
+  #profilesOf({ profile, user }: KeyUser): string[] {
     return user === undefined ? [profile] : Object.keys(this.#kernel.config.profiles);
   }
 
-  async #usersOf(owner: Omit<KeyOwner, "name">): Promise<AuthKeyUser[]> {
+  async #usersOf(owner: KeyUser): Promise<AuthKeyUser[]> {
     const users = this.#profilesOf(owner).map((profile) => this.#kernel.users.list(profile));
     return (await Promise.all(users)).flat();
   }

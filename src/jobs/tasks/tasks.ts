@@ -102,7 +102,7 @@ export class ServiceTasks {
         return isOurs(startedAt) ? { kind: "rotation", id: rotationId ?? "" } : undefined;
       }
       case "rotate-authkey": {
-        const report = await authKeys.report(task.profile);
+        const report = await authKeys.report({ profile: task.profile });
         return report && isOurs(report.startedAt) ? { kind: "authkey-rotation", id: report.rotationId } : undefined;
       }
       case "sync":
@@ -141,7 +141,7 @@ export class ServiceTasks {
         return statusOfRotation(report.state, report.reason);
       }
       case "authkey-rotation": {
-        const report = await this.#deps.authKeys.report(task.profile);
+        const report = await this.#deps.authKeys.report({ profile: task.profile });
         return report?.rotationId === id ? statusOfRotation(report.state, report.reason) : followed;
       }
       case "report":
@@ -218,7 +218,7 @@ export class ServiceTasks {
     const begun = await this.begunBefore(task, beginning);
     if (begun !== undefined) return begun;
     if (task.job === "rotate-authkey") {
-      return { kind: "authkey-rotation", id: (await authKeys.rotate(task.profile, { by })).rotationId };
+      return { kind: "authkey-rotation", id: (await authKeys.rotate({ profile: task.profile }, { by })).rotationId };
     }
     const { rotationId } = await credentials.rotate(task.rotation, { by, signal: new AbortController().signal });
     return { kind: "rotation", id: rotationId ?? "" };
