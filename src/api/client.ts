@@ -105,12 +105,19 @@ export class PlatformClient {
   }
 
   /**
-   * Acquires the permit of a call that another program makes through this process, after `lend`.
+   * Acquires the permit of one call, also of one that another program makes through this process, after `lend`.
    * @param operation with an `id` of its own for each quota
-   * @throws as `call`
+   * @param route of the owner of its quota; by default that of the current pair
+   * @throws whatever `acquire` throws
    */
-  attempt(operation: Pick<Operation<never, unknown>, "id" | "quota">, options: CallOptions): Promise<Attempt> {
-    return this.#attempt(operation, (this.#pairRoute?.route ?? this.#openRoute).owner, options);
+  async attempt(
+    operation: Pick<Operation<never, unknown>, "id" | "quota">,
+    { urgency = "normal", pace, backlog, signal }: CallOptions,
+    route: Pick<Route, "owner"> = this.#pairRoute?.route ?? this.#openRoute,
+  ): Promise<Attempt> {
+    const bucket = bucketOf(operation, route.owner, this.#options.egress);
+    const permit = await this.#permit({ bucket, urgency, pace, backlog, signal });
+    return new Attempt(permit, this.#around, { operation: operation.id, bucket });
   }
 
   /**
@@ -218,9 +225,9 @@ export class PlatformClient {
     { path, body }: Target,
     { route, options }: { readonly route: Route; readonly options: CallOptions },
   ): Promise<Reply<O>> {
-    const { address, owner } = route;
+    const { address } = route;
     const headers = body === undefined ? route.headers : route.bodyHeaders;
-    const watcher = await this.#attempt(operation, owner, options);
+    const watcher = await this.attempt(operation, options, route);
     const { id, method } = operation;
     let answer;
     options.onSending?.();
@@ -235,17 +242,6 @@ export class PlatformClient {
     const { bucket, rateLimitedMs, retryAfterMs } = watcher;
     const placed = { ...answer, bucket, host: address.host, rateLimitedMs, retryAfterMs };
     return { value: readAnswer(operation, placed), headers: answer.headers };
-  }
-
-  /** Acquires the permit of one call. @throws whatever `acquire` throws */
-  async #attempt(
-    operation: Pick<Operation<never, unknown>, "id" | "quota">,
-    owner: string,
-    { urgency = "normal", pace, backlog, signal }: CallOptions,
-  ): Promise<Attempt> {
-    const bucket = bucketOf(operation, owner, this.#options.egress);
-    const permit = await this.#permit({ bucket, urgency, pace, backlog, signal });
-    return new Attempt(permit, this.#around, { operation: operation.id, bucket });
   }
 
   #exchange(exchange: Exchange): Promise<Answer> {
