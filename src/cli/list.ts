@@ -7,7 +7,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { Route } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
-import { fieldIn } from "#fleet/sim/sim-fields.ts";
+import { fieldIn, isPlainObject } from "#fleet/sim/sim-fields.ts";
 import { asCount, type Caller, type Context, withCaller } from "./context.ts";
 import { shellWord } from "./format.ts";
 import { type Output, type Terminal, table } from "./output.ts";
@@ -204,7 +204,7 @@ function fieldsOfRoute({ route, name }: List<string, never>): readonly string[] 
 }
 
 function membersOf(item: unknown): string[] {
-  if (typeof item !== "object" || item === null || Array.isArray(item)) return [];
+  if (!isPlainObject(item)) return [];
   return Object.entries(item).flatMap(([name, value]) => [
     name,
     ...membersOf(value).map((inner) => `${name}.${inner}`),

@@ -7,6 +7,7 @@ import { PlatformError } from "#core/errors.ts";
 import type { Operation } from "../operations/operation.ts";
 import { type AnswerHeaders, headerOf } from "./headers.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
+import { isPlainObject } from "#fleet/sim/sim-fields.ts";
 
 export interface Answer {
   readonly status: number;
@@ -151,19 +152,15 @@ function readJsonFault(text: string): PlatformFault | undefined {
   } catch {
     return undefined;
   }
-  if (!isRecord(body)) return undefined;
+  if (!isPlainObject(body)) return undefined;
   const nested = body["errorMessage"];
-  const shape = isRecord(nested) ? "nested" : "flat";
-  const fields = isRecord(nested) ? nested : body;
+  const shape = isPlainObject(nested) ? "nested" : "flat";
+  const fields = isPlainObject(nested) ? nested : body;
   return {
     shape,
     code: plain(fields["code"], codeCap),
     message: plain(fields["message"], messageCap),
   };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -253,7 +253,7 @@ function memberOf(value: unknown, [name, ...rest]: readonly string[]): unknown {
   return isPlainObject(value) && Object.hasOwn(value, name) ? memberOf(value[name], rest) : undefined;
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -4,7 +4,7 @@
  * match a set without containing its id; such a name is only reported, never changed. The same applies to a name in an entry
  * that is nested too deep to be written back. This code reads and keeps no other values.
  */
-import { isDeeperThan, maxLevels } from "#fleet/sim/sim-fields.ts";
+import { isDeeperThan, isPlainObject, maxLevels } from "#fleet/sim/sim-fields.ts";
 import type { GroupRecord } from "#api/operations/groups.ts";
 import type { SetReport } from "./contract.ts";
 
@@ -44,8 +44,7 @@ export function placesOf(references: readonly Reference[]): string {
 export function entriesRenamed({ configuration }: GroupRecord, from: string, to: string) {
   const rename = (key: string, value: unknown): unknown => (namingKeys.has(key) && value === from ? to : value);
   return Object.entries(configuration ?? {}).flatMap(([namespace, written]) => {
-    if (typeof written !== "object" || written === null || Array.isArray(written)) return [];
-    if (isDeeperThan(written, maxLevels)) return [];
+    if (!isPlainObject(written) || isDeeperThan(written, maxLevels)) return [];
     const named = Object.entries(written).filter((entry) => [...namesIn(Object.fromEntries([entry]))].includes(from));
     if (named.length === 0) return [];
     const entries = JSON.parse(JSON.stringify(Object.fromEntries(named)), rename) as Readonly<Record<string, unknown>>;
