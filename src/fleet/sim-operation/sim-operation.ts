@@ -12,9 +12,6 @@ import type { Danger } from "./danger.ts";
 import { type InputField, readInput } from "./input.ts";
 import { type Json, type ValueOf, fillText, nameAlone, placeholdersIn } from "./template.ts";
 
-/** How often a call may be sent: again after its response was lost, or never again. */
-export type Repeat = "safe" | "unsafe";
-
 /** An operation that restores a previous state, and the templates of its inputs. */
 export interface UndoStep {
   readonly operation: string;
@@ -25,12 +22,6 @@ export interface UndoStep {
 export interface Undo extends UndoStep {
   /** Used where a previous value that `set` needs was absent. */
   readonly otherwise?: UndoStep | undefined;
-}
-
-/** Responses that mean that the SIM is already as requested; a row with one is skipped. */
-export interface AlreadyDone {
-  readonly statuses: readonly number[];
-  readonly codes: readonly string[];
 }
 
 export interface SimOperation {
@@ -50,12 +41,14 @@ export interface SimOperation {
   readonly statuses: readonly number[];
   /** Content of a successful response: the SIM's record, nothing, or an acceptance of later work. */
   readonly answer: "record" | "none" | "accepted";
-  readonly alreadyDone: AlreadyDone;
+  /** Responses that mean that the SIM is already as requested; a row with one is skipped. */
+  readonly alreadyDone: { readonly statuses: readonly number[]; readonly codes: readonly string[] };
   /** Fields of the record after success, by name or template of a name; null: absent. */
   readonly sets: Readonly<Record<string, string | number | boolean | null>>;
   /** A filter that a SIM has to match. */
   readonly requires?: string | undefined;
-  readonly repeat: Repeat;
+  /** How often a call may be sent: again after its response was lost, or never again. */
+  readonly repeat: "safe" | "unsafe";
   readonly undo?: Undo | undefined;
   readonly danger: Danger;
   /** With `danger: costly`: only SIMs that match this filter cost money. */

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { deflateRaw, inflateRawSync } from "node:zlib";
 import type { Outcome, Row } from "#fleet/run.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
-import type { SimFields } from "#fleet/sim/sim-fields.ts";
+import type { pickFields } from "#fleet/sim/sim-fields.ts";
 import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
 import { type FieldChange, type SimOperation, changesOf } from "#fleet/sim-operation/sim-operation.ts";
 
@@ -115,12 +115,8 @@ export interface SegmentState {
   readonly tries: ReadonlyMap<number, Tries>;
 }
 
-/** A SIM after a change: it is written to the inventory together with the outcome. */
-export interface ShownSim {
-  readonly fields: SimFields;
-  /** Fields in the response, with or without a value; the others keep their known value. */
-  readonly mentioned: readonly string[];
-}
+/** A SIM after a change, written to the inventory with the outcome; fields that the response does not mention keep their value. */
+export type ShownSim = ReturnType<typeof pickFields>;
 
 export interface Settlement {
   readonly shown?: ShownSim | undefined;

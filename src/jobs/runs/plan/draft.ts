@@ -198,8 +198,6 @@ class SegmentWriter {
   }
 }
 
-type Parts = Pick<RunHead, "segments" | "waves"> & { readonly draftId: string };
-
 /**
  * Writes a draft with waves again, so that each of them ends with a segment.
  * @throws SimfleetError USAGE for a wave without a SIM or a field that no SIM has, if the SIMs do not meet the gate as they are,
@@ -209,7 +207,7 @@ async function inWaves(
   whole: SegmentWriter,
   wholeId: string,
   order: DraftRequest & DraftDeps & Pick<RunHead, "operations"> & { readonly calls: number },
-): Promise<Parts> {
+) {
   const { options, profile, retryOf, operations, ledger, inventory, calls: sims } = order;
   if (options.waves === undefined || sims === 0) return { draftId: wholeId, segments: whole.segments, waves: [] };
   const { gate: text, minSample, sample, onFailure } = options.waves;

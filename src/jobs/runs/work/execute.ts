@@ -11,13 +11,7 @@ import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { RunState } from "#fleet/run.ts";
 import { quarantined, quarantineReason } from "#engine/poison-guard.ts";
-import {
-  type FieldChange,
-  type SimOperation,
-  type SimChange,
-  changesOf,
-  simChangeOf,
-} from "#fleet/sim-operation/sim-operation.ts";
+import { type FieldChange, type SimChange, changesOf, simChangeOf } from "#fleet/sim-operation/sim-operation.ts";
 import { fieldInputOf, type Inventory } from "#jobs/inventory/store/inventory.ts";
 import {
   type ShownSim,
@@ -30,7 +24,7 @@ import {
   isCallable,
 } from "../ledger/packing.ts";
 import type { CallOptions } from "#api/client-options.ts";
-import { hasSecrets } from "../sealed-inputs.ts";
+import { type OpenInputs, hasSecrets } from "../sealed-inputs.ts";
 import { type OpenRow, type TryResult, later, makeCall } from "./row-call.ts";
 import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
@@ -58,7 +52,7 @@ interface JobContext extends Pick<Kernel, "clock" | "account" | "guard"> {
   readonly inventory: Inventory;
   readonly watch: RunWatch;
   /** Opens the sealed ones among the inputs of a row. */
-  readonly openInputs: (operation: SimOperation, inputs: readonly string[]) => Promise<readonly string[]>;
+  readonly openInputs: OpenInputs;
   /** Rows in progress at once in one segment. */
   readonly lanes: number;
 }
