@@ -26,7 +26,7 @@ type Fillings<I> = Partial<Record<Placeholder, (input: I) => string>>;
 /** The parts of an operation that code defines; its call may be repeated unless it says otherwise. */
 interface Parts<I, O> extends Pick<Operation<I, O>, "query" | "body" | "answer" | "output"> {
   readonly replay?: "unsafe";
-  /** What fills the placeholders of the path, besides the owner. */
+  /** Values of the placeholders of the path, besides the owner. */
   readonly fillings?: Fillings<I>;
 }
 

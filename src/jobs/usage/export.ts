@@ -17,7 +17,7 @@ import { assertReach, guardedAgent } from "#events/webhook/webhook.ts";
 /** From and to in epoch seconds. */
 type UsageExport = Readonly<{ operatorId: string; period: "day" | "month"; from: number; to: number }>;
 
-/** It may be repeated: a second export is as good as the first. */
+/** A call that may be repeated: a second export is as good as the first. */
 export const exportUsage = describedOperation("exportUsage", {
   fillings: { operatorId: ({ operatorId }: UsageExport) => operatorId },
   query: () => ({ export_mode: "async" }),

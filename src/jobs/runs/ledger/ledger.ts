@@ -73,7 +73,7 @@ const readAtOnce = 100;
 /** A run without progress for this long counts as stalled. */
 const stalledAfterMs = 10_000;
 
-/** What is stored with a plan, and with `entry` among the plans of its owner: `expiry bytes owner`. */
+/** Fields of a plan that is kept, with its `entry` among the plans of its owner: `expiry bytes owner`. */
 interface PlanToKeep extends Readonly<Record<"text" | "entry" | "uploadId", string>> {
   readonly ttlMs: number;
 }
