@@ -98,7 +98,16 @@ async function* textLines(
     if (atStart) rest = withoutMark(rest);
     atStart = false;
     const end = Math.max(rest.lastIndexOf(10), rest.lastIndexOf(13)) + 1;
-    if (end === 0 && rest.length > recordBytes) throw recordTooLong(text.line(), recordBytes);
+    if (end === 0 && rest.length > recordBytes) {
+      // Without the last character, of which a part may be missing.
+      text.check(
+        rest.subarray(
+          0,
+          rest.findLastIndex((byte) => (byte & 0xc0) !== 0x80),
+        ),
+      );
+      throw recordTooLong(text.line(), recordBytes);
+    }
     const lines = rest.subarray(0, end);
     rest = rest.subarray(end);
     text.check(lines);

@@ -181,6 +181,7 @@ describe("refused CSV files", () => {
     ["a record that is too long", `a,b\n1,2\n${"x".repeat(30)},\n`, { recordBytes: 20 }, "line 3 is longer than"],
     ["a record of too many commas", `a,b\n${",".repeat(30)}`, { recordBytes: 20 }, "line 2 is longer than 20 by"],
     ["a header without an end", "a".repeat(30), { recordBytes: 20 }, "line 1 is longer than 20 bytes"],
+    ["a record of zeros", `a,b\n1,2\n${"\0".repeat(30)}`, { recordBytes: 20 }, "Line 3 contains a NUL byte"],
   ])("a CSV file over a limit is refused: %s", async (_name, content, caps, message) => {
     for (const bytes of [1, 7, 1000])
       expect((await faultOf(inPieces(content, bytes), caps)).message).toContain(message);
