@@ -4,7 +4,7 @@
  * rejects `--sort` if there are more rows than it shows, unless its route sorts them.
  */
 import { Command } from "@commander-js/extra-typings";
-import type { Route } from "#contract/route.ts";
+import type { Answer, Route } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { fieldIn, isPlainObject } from "#fleet/sim/sim-fields.ts";
@@ -31,6 +31,17 @@ export interface List<Name extends string, T> {
   readonly empty: string;
   readonly below?: (items: readonly T[]) => readonly string[];
 }
+
+/** Declares how the items are shown that the response of a route has under a name. */
+export function listOf<R extends Route, const Name extends keyof Answer<R> & string>(
+  name: Name,
+  route: R,
+  shown: Omit<List<Name, ItemOf<Answer<R>[Name]>>, "name" | "route">,
+) {
+  return { name, route, ...shown };
+}
+
+type ItemOf<Items> = NonNullable<Items> extends readonly (infer Item)[] ? Item : never;
 
 export interface ListOptions {
   readonly limit?: number | undefined;

@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import { type AuditEntry, auditKindsOf, listAudit } from "./contract.ts";
 import { type Context, oneOf, withCaller } from "#cli/context.ts";
 import { sinceOption } from "#cli/values.ts";
-import { type List, listing, withPageOptions } from "#cli/list.ts";
+import { listOf, listing, withPageOptions } from "#cli/list.ts";
 
 export function auditCommand(context: Context): Command {
   return new Command("audit").addCommand(listCommand(context), { isDefault: true });
@@ -24,9 +24,7 @@ function listCommand(context: Context): Command {
   return withCaller(context, withPageOptions(command), example, listing(auditList));
 }
 
-const auditList: List<"entries", AuditEntry> = {
-  name: "entries",
-  route: listAudit,
+const auditList = listOf("entries", listAudit, {
   empty: "No entries.",
   columns: [
     { name: "at" },
@@ -38,7 +36,7 @@ const auditList: List<"entries", AuditEntry> = {
     { name: "from" },
     { name: "role" },
   ],
-};
+});
 
 /** `done 202`, `failed exit 1`; nothing is known of a change whose process ended before it could say. */
 function resultText({ result, status, exitCode }: AuditEntry): string {

@@ -3,11 +3,10 @@ import * as routes from "./contract.ts";
 import { automations } from "./feature.ts";
 import { Command } from "@commander-js/extra-typings";
 import { dayMs, systemClock } from "#core/time.ts";
-import type { AutomationReport } from "./contract.ts";
 import type { DecisionReport } from "./service.ts";
 import { type Context, withCaller, withCommon, yesOption } from "#cli/context.ts";
 import { sinceOption } from "#cli/values.ts";
-import { type List, listCommand, listText } from "#cli/list.ts";
+import { listOf, listCommand, listText } from "#cli/list.ts";
 import { withLocalTimes, grouped, counted } from "#cli/format.ts";
 import { table } from "#cli/output.ts";
 
@@ -83,9 +82,7 @@ function replayCommand(context: Context) {
   );
 }
 
-const automationList: List<"automations", AutomationReport> = {
-  name: "automations",
-  route: routes.listAutomations,
+const automationList = listOf("automations", routes.listAutomations, {
   empty: "No automations. Add them under `automations` in the configuration (docs/schedules.md).",
   columns: [
     { name: "name", heading: "automation" },
@@ -101,7 +98,7 @@ const automationList: List<"automations", AutomationReport> = {
     { name: "failed" },
     { name: "lastRef", heading: "last" },
   ],
-};
+});
 
 function decisionsText(decisions: readonly DecisionReport[]): string {
   if (decisions.length === 0) return "No matching events.";

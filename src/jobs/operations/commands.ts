@@ -1,7 +1,7 @@
 /** `simfleet operations …`: what runs can do to SIMs. */
 import { Command } from "@commander-js/extra-typings";
 import { type Context, withCaller } from "#cli/context.ts";
-import { listCommand, type List } from "#cli/list.ts";
+import { listCommand, listOf } from "#cli/list.ts";
 import { listOperations, type OperationReport, showOperation } from "./contract.ts";
 
 export function operationsCommand(context: Context): Command {
@@ -12,9 +12,7 @@ export function operationsCommand(context: Context): Command {
     .addCommand(showCommand(context));
 }
 
-const operationList: List<"operations", OperationReport> = {
-  name: "operations",
-  route: listOperations,
+const operationList = listOf("operations", listOperations, {
   empty: "The platform definition has no operations.",
   columns: [
     { name: "name", heading: "operation" },
@@ -26,7 +24,7 @@ const operationList: List<"operations", OperationReport> = {
     { name: "undo", value: ({ undo }) => undo[0] ?? "none" },
     { name: "summary" },
   ],
-};
+});
 
 function showCommand(context: Context): Command {
   const command = new Command("show")

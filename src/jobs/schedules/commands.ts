@@ -5,7 +5,7 @@ import type { App } from "#kernel/app.ts";
 import * as routes from "./contract.ts";
 import type { ScheduleReport } from "./contract.ts";
 import { type Context, withCaller } from "#cli/context.ts";
-import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
+import { answerList, listOf, listText, withListOptions } from "#cli/list.ts";
 import { duration } from "#cli/format.ts";
 import { planText } from "#jobs/runs/commands/plan.ts";
 
@@ -64,9 +64,7 @@ async function isServed(app: App | undefined): Promise<boolean> {
   return app === undefined || app.service(schedules).isServed();
 }
 
-const scheduleList: List<"schedules", ScheduleReport> = {
-  name: "schedules",
-  route: routes.listSchedules,
+const scheduleList = listOf("schedules", routes.listSchedules, {
   empty: "No schedules. Add them under `schedules` in the configuration (docs/schedules.md).",
   columns: [
     { name: "name", heading: "schedule" },
@@ -82,7 +80,7 @@ const scheduleList: List<"schedules", ScheduleReport> = {
     only === undefined || others.length > 0
       ? []
       : ["", "next times:", ...only.next.map(({ at, local }) => `  ${local} (${at})`)],
-};
+});
 
 function nowText({ running, isQueued }: ScheduleReport): string {
   if (running === null) return "-";

@@ -1,10 +1,10 @@
 /** `simfleet tokens …`: bearer tokens of the control API. */
 import { Command } from "@commander-js/extra-typings";
 import { type Context, choiceOption, withCaller } from "#cli/context.ts";
-import { type List, listCommand } from "#cli/list.ts";
+import { listOf, listCommand } from "#cli/list.ts";
 import { asFuture } from "#cli/values.ts";
 import { roles } from "#fleet/role.ts";
-import { type TokenReport, createToken, listTokens, revokeToken } from "./contract.ts";
+import { createToken, listTokens, revokeToken } from "./contract.ts";
 
 export function tokensCommand(context: Context): Command {
   return new Command("tokens")
@@ -39,9 +39,7 @@ function revokeCommand(context: Context): Command {
   });
 }
 
-const tokenList: List<"tokens", TokenReport> = {
-  name: "tokens",
-  route: listTokens,
+const tokenList = listOf("tokens", listTokens, {
   empty: "No tokens. Create one with: simfleet tokens create --name NAME --role ROLE",
   columns: [
     { name: "name" },
@@ -52,4 +50,4 @@ const tokenList: List<"tokens", TokenReport> = {
     { name: "createdBy", heading: "by" },
     { name: "origin" },
   ],
-};
+});

@@ -2,10 +2,9 @@
 import { Command } from "@commander-js/extra-typings";
 import { type Context, choiceOption, withCaller } from "#cli/context.ts";
 import { grouped } from "#cli/format.ts";
-import { fieldsText, listCommand, listing, type List, listText, withPageOptions } from "#cli/list.ts";
+import { fieldsText, listCommand, listing, listOf, listText, withPageOptions } from "#cli/list.ts";
 import type { App } from "#kernel/app.ts";
 import * as routes from "./contract.ts";
-import { type DeliveryReport, type WebhookReport, deliveryStates } from "./contract.ts";
 import { webhooks } from "./feature.ts";
 
 export function webhooksCommand(context: Context): Command {
@@ -44,9 +43,7 @@ function resumeCommand(context: Context): Command {
   });
 }
 
-const webhookList: List<"webhooks", WebhookReport> = {
-  name: "webhooks",
-  route: routes.listWebhooks,
+const webhookList = listOf("webhooks", routes.listWebhooks, {
   empty: "No webhooks. Add them under `webhooks` in the configuration (docs/webhooks.md).",
   columns: [
     { name: "name", heading: "webhook" },
@@ -72,7 +69,7 @@ const webhookList: List<"webhooks", WebhookReport> = {
           `${grouped(dropped)} messages to ${name} were dropped to make room for newer ones: it does not accept them in time.`,
       ),
   ],
-};
+});
 
 function deliveriesCommand(context: Context): Command {
   return new Command("deliveries")
@@ -86,7 +83,7 @@ function listDeliveriesCommand(context: Context): Command {
   const command = new Command("list")
     .description("List messages, newest event first")
     .option("--webhook <name>", "only messages to this webhook")
-    .addOption(choiceOption("--state <state>", "only messages in this state", deliveryStates));
+    .addOption(choiceOption("--state <state>", "only messages in this state", routes.deliveryStates));
   const example = "simfleet webhooks deliveries list --webhook ops --state failed";
   return withCaller(context, withPageOptions(command), example, listing(deliveryList));
 }
@@ -117,9 +114,7 @@ function redeliverCommand(context: Context): Command {
   });
 }
 
-const deliveryList: List<"deliveries", DeliveryReport> = {
-  name: "deliveries",
-  route: routes.listDeliveries,
+const deliveryList = listOf("deliveries", routes.listDeliveries, {
   empty: "No messages.",
   columns: [
     { name: "deliveryId", heading: "delivery" },
@@ -130,7 +125,7 @@ const deliveryList: List<"deliveries", DeliveryReport> = {
     { name: "nextAttemptAt", heading: "next try" },
     { name: "lastReason", heading: "last try" },
   ],
-};
+});
 
 /** Whether a worker delivers to the webhook; a remote one does. */
 async function isServed(app: App | undefined, webhook: string): Promise<boolean> {

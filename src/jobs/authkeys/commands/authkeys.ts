@@ -2,7 +2,7 @@
 import { authKeys } from "../feature.ts";
 import { requireOwner } from "../config.ts";
 import { type Context, withCaller, yesOption } from "#cli/context.ts";
-import { answerList, type List, withListOptions } from "#cli/list.ts";
+import { answerList, listOf, withListOptions } from "#cli/list.ts";
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
 import { followWork, localWork, sayIfUnserved, showStatus } from "#cli/follow/follow-work.ts";
@@ -34,9 +34,7 @@ function listCommand(context: Context): Command {
 const userText =
   "sub-user whose AuthKeys to manage; the profile needs the permission, which the Root user has (default: the profile's own user)";
 
-const keyList: List<"authKeys", routes.AuthKeyReport> = {
-  name: "authKeys",
-  route: routes.listAuthKeys,
+const keyList = listOf("authKeys", routes.listAuthKeys, {
   empty: "The user has no AuthKey.",
   columns: [
     { name: "authKeyId", heading: "authkey" },
@@ -45,7 +43,7 @@ const keyList: List<"authKeys", routes.AuthKeyReport> = {
     { name: "configured" },
     { name: "usedBy" },
   ],
-};
+});
 
 function rotateCommand(context: Context): Command {
   const command = new Command("rotate")

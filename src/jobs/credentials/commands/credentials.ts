@@ -9,7 +9,7 @@ import { followWork, localWork, sayIfUnserved, showStatus } from "#cli/follow/fo
 import { addAbortSignal } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { Command, Option } from "@commander-js/extra-typings";
-import { type List, answerList, listCommand, withListOptions } from "#cli/list.ts";
+import { listOf, answerList, listCommand, withListOptions } from "#cli/list.ts";
 import { problemText, duration } from "#cli/format.ts";
 import { systemClock } from "#core/time.ts";
 
@@ -26,9 +26,7 @@ export function credentialsCommand(context: Context): Command {
     .addCommand(statusCommand(context), { isDefault: true });
 }
 
-const setList: List<"credentials", routes.SetReport> = {
-  name: "credentials",
-  route: routes.listCredentials,
+const setList = listOf("credentials", routes.listCredentials, {
   empty: "The account has no Credential Set.",
   columns: [
     { name: "credentialsId" },
@@ -38,7 +36,7 @@ const setList: List<"credentials", routes.SetReport> = {
     { name: "rotation" },
     { name: "references", heading: "referenced by", value: ({ references }) => referencesText(references) },
   ],
-};
+});
 
 // `simfleet credentials create`, `update`, `delete`. A value is never an argument: other users of the machine see those.
 
@@ -185,9 +183,7 @@ function statusCommand(context: Context): Command {
   });
 }
 
-const rotationList: List<"rotations", routes.RotationReport> = {
-  name: "rotations",
-  route: routes.listRotations,
+const rotationList = listOf("rotations", routes.listRotations, {
   empty: "No rotations. Add them under `rotations` in the configuration (docs/rotation.md).",
   columns: [
     { name: "name", heading: "rotation" },
@@ -204,7 +200,7 @@ const rotationList: List<"rotations", routes.RotationReport> = {
   ],
   below: (rotations) =>
     rotations.filter(({ reason, nextStep }) => reason !== null || nextStep !== null).map(rotationStatusText),
-};
+});
 
 // Renders a rotation as text for a terminal.
 

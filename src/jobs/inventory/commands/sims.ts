@@ -4,7 +4,7 @@ import { inventory } from "../feature.ts";
 import { type SimDocument, type SyncReport, changeTypes } from "../contract.ts";
 import { type Context, type Caller, withCaller, choiceOption } from "#cli/context.ts";
 import { sinceOption, assertFilter, whereOption } from "#cli/values.ts";
-import { type List, answerList, fieldsText, oneDocument, withPageOptions, withListOptions } from "#cli/list.ts";
+import { listOf, answerList, fieldsText, oneDocument, withPageOptions, withListOptions } from "#cli/list.ts";
 import { counted, grouped, duration, nextAttemptText, problemText } from "#cli/format.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import { hintForNoMatch, parseFilter } from "#fleet/filter.ts";
@@ -69,11 +69,11 @@ const firstFields = ["profile", "simId", "imsi", "speedClass", "status", "groupI
 const hiddenFields: ReadonlySet<string> = new Set(["addedAt", "updatedAt", "updatedBy", "goneAt", "seenAt"]);
 
 /** The fields that are kept differ by configuration; their order does not depend on the SIMs. */
-function simList(sims: readonly SimDocument[]): List<"sims", SimDocument> {
+function simList(sims: readonly SimDocument[]) {
   const fields = new Set(sims.flatMap((sim) => Object.keys(sim)));
   const others = [...fields].filter((name) => !firstFields.includes(name) && !hiddenFields.has(name)).toSorted();
   const names = [...firstFields.filter((name) => fields.has(name)), ...others, "seenAt"];
-  return { name: "sims", route: routes.listSims, empty: "No SIM matches.", columns: names.map((name) => ({ name })) };
+  return listOf("sims", routes.listSims, { empty: "No SIM matches.", columns: names.map((name) => ({ name })) });
 }
 
 function showCommand(context: Context): Command {
@@ -111,9 +111,7 @@ function changesCommand(context: Context): Command {
   });
 }
 
-const changeList: List<"changes", routes.Change> = {
-  name: "changes",
-  route: routes.listChanges,
+const changeList = listOf("changes", routes.listChanges, {
   empty: "No changes recorded.",
   columns: [
     { name: "at" },
@@ -127,7 +125,7 @@ const changeList: List<"changes", routes.Change> = {
     { name: "by" },
     { name: "cause" },
   ],
-};
+});
 
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return "none";
@@ -168,23 +166,16 @@ async function hintForNone(
   return hintForNoMatch(parseFilter(where), (field) => fields.find(({ name }) => name === field)?.values ?? []);
 }
 
-function profileList(total: number): List<"profiles", { readonly profile: string; readonly count: number }> {
-  return {
-    name: "profiles",
-    route: routes.countSimsBy,
+function profileList(total: number) {
+  return listOf("profiles", routes.countSimsBy, {
     empty: "There is no profile.",
     columns: [{ name: "profile" }, { name: "count", heading: "SIMs" }],
     below: () => [countedText(total)],
-  };
+  });
 }
 
-function valueList(
-  field: string,
-  { profiles, total }: routes.SimCounts,
-): List<"values", routes.SimCounts["values"][number]> {
-  return {
-    name: "values",
-    route: routes.countSimsBy,
+function valueList(field: string, { profiles, total }: routes.SimCounts) {
+  return listOf("values", routes.countSimsBy, {
     empty: "No SIM matches.",
     columns: [
       ...(profiles === undefined ? [] : [{ name: "profile" }]),
@@ -192,7 +183,7 @@ function valueList(
       { name: "count", heading: "SIMs" },
     ],
     below: () => [countedText(total)],
-  };
+  });
 }
 
 // `simfleet sims export`: the inventory as a file.

@@ -1,5 +1,5 @@
 /** Renders runs as text for a terminal. */
-import type { List } from "#cli/list.ts";
+import { listOf } from "#cli/list.ts";
 import { grouped, counted, duration, problemText } from "#cli/format.ts";
 import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
@@ -82,9 +82,7 @@ function finishedText(report: RunReport): string {
   return `, finished ${report.finishedAt} (${duration(tookMs)})`;
 }
 
-export const runList: List<"runs", RunReport> = {
-  name: "runs",
-  route: listRuns,
+export const runList = listOf("runs", listRuns, {
   empty: "No runs yet. Start one with: simfleet apply FILE",
   columns: [
     { name: "runId", heading: "run" },
@@ -95,4 +93,4 @@ export const runList: List<"runs", RunReport> = {
     { name: "counts.pending", heading: "pending" },
     { name: "startedAt", heading: "started" },
   ],
-};
+});
