@@ -3,7 +3,7 @@
  * the server mounts it and checks it, OpenAPI describes it, and the command line and the dashboard take their types from
  * it. An endpoint ties a route to its handler. Handlers know no HTTP, so that a command can call them in its own process.
  */
-import type { z } from "zod";
+import { z } from "zod";
 import type { Filter } from "#fleet/filter.ts";
 import type { Role } from "#fleet/role.ts";
 import type { Outcome } from "#fleet/run.ts";
@@ -43,6 +43,16 @@ export function route<const R extends Declared>(declared: R): R & Pick<Route, "t
 /** Declares a route that every caller may read. */
 export function getRoute<const R extends Omit<Declared, "method" | "role">>(declared: R) {
   return route({ method: "GET", role: "viewer", ...declared });
+}
+
+/** Declares a route that every operator may call. */
+export function postRoute<const R extends Omit<Declared, "method" | "role">>(declared: R) {
+  return route({ method: "POST", role: "operator", ...declared });
+}
+
+/** Declares a route that removes something, and whose response is empty. */
+export function deleteRoute<const R extends Omit<Declared, "method" | "answer" | "status">>(declared: R) {
+  return route({ method: "DELETE", answer: z.undefined(), status: 204, ...declared });
 }
 
 /** Description of a response for the audit log; undefined for most routes. */

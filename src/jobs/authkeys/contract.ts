@@ -1,7 +1,7 @@
 /** The routes of the AuthKeys of the user that a profile authenticates as. No response contains a secret. */
 import { z } from "zod";
 import { currentProblem, id, instant, list, ofProfile } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute, route } from "#contract/route.ts";
 
 const ofUser = {
   ...ofProfile,
@@ -65,10 +65,7 @@ const authKeyPlan = z.object({
   isInProgress: z.boolean().describe("whether a rotation is in progress, which a request to rotate resumes"),
 });
 
-const read = { method: "GET", role: "viewer", tag: "authkeys" } as const;
-
-export const listAuthKeys = route({
-  ...read,
+export const listAuthKeys = getRoute({
   path: "/authkeys",
   summary: "List the user's AuthKeys, with the current or last rotation",
   query: z.strictObject(ofUser),
@@ -79,16 +76,14 @@ export const listAuthKeys = route({
   }),
 });
 
-export const showAuthKeyRotation = route({
-  ...read,
+export const showAuthKeyRotation = getRoute({
   path: "/authkeys/rotation",
   summary: "Get the current or last rotation, without a call to the platform",
   query: z.strictObject(ofUser),
   answer: authKeyRotationReport,
 });
 
-export const planAuthKeyRotation = route({
-  ...read,
+export const planAuthKeyRotation = getRoute({
   path: "/authkeys/rotation/plan",
   summary: "Preview a rotation: the AuthKey that it would replace, or what prevents it",
   query: z.strictObject({ ...ofUser, replace }),

@@ -1,7 +1,7 @@
 /** The routes of automations. */
 import { z } from "zod";
 import { count, id, instant, list, listRoute } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { postRoute } from "#contract/route.ts";
 
 export const automationReport = z.object({
   name: z.string(),
@@ -31,7 +31,7 @@ export const listAutomations = listRoute(
 
 function stepRoute(word: string, did: string, summary: string) {
   const ofOne = { tag: "automations", params: z.strictObject({ name: id }), answer: automationReport } as const;
-  return route({ ...ofOne, method: "POST", path: `/automations/:name/${word}`, role: "operator", did, summary });
+  return postRoute({ ...ofOne, path: `/automations/:name/${word}`, did, summary });
 }
 
 export const pauseAutomation = stepRoute("pause", "paused the automation", "Pause an automation");

@@ -1,7 +1,7 @@
 /** The routes of Credential Sets, and of the rotations of their secrets. No response contains a secret. */
 import { z } from "zod";
 import { currentProblem, id, instant, list, ofProfile, pageOf } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { deleteRoute, getRoute, route } from "#contract/route.ts";
 import { credentialsIdForm } from "#fleet/rotation.ts";
 
 const references = list(
@@ -79,10 +79,7 @@ export const rotationReport = z.object({
 
 export type RotationReport = Readonly<z.infer<typeof rotationReport>>;
 
-const read = { method: "GET", role: "viewer", tag: "credentials" } as const;
-
-export const listCredentials = route({
-  ...read,
+export const listCredentials = getRoute({
   path: "/credentials",
   summary: "List the account's Credential Sets",
   query: z.strictObject(ofProfile),
@@ -120,18 +117,15 @@ export const updateCredentials = route({
   answer: changedSet,
 });
 
-export const deleteCredentials = route({
+export const deleteCredentials = deleteRoute({
   ...ofSet,
-  method: "DELETE",
   path: "/credentials/:credentialsId",
   did: "deleted the Credential Set",
   summary: "Delete a Credential Set to which no group refers",
-  answer: z.undefined(),
-  status: 204,
 });
 
-export const listRotations = route({
-  ...read,
+export const listRotations = getRoute({
+  tag: "credentials",
   path: "/rotations",
   summary: "List rotations, configured or in progress; of all profiles unless one is given",
   query: z.strictObject(ofProfile),
@@ -144,8 +138,8 @@ export const listRotations = route({
 const ofRotation = { params: z.strictObject({ name: id }), answer: rotationReport } as const;
 const change = { ...ofRotation, method: "POST", role: "admin", tag: "credentials", status: 202 } as const;
 
-export const showRotation = route({
-  ...read,
+export const showRotation = getRoute({
+  tag: "credentials",
   ...ofRotation,
   path: "/rotations/:name",
   summary: "Get a rotation, without a call to the platform",

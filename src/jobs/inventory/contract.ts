@@ -14,7 +14,7 @@ import {
   several,
   since,
 } from "#contract/fields.ts";
-import { getRoute, route } from "#contract/route.ts";
+import { getRoute, postRoute, route } from "#contract/route.ts";
 import type { EventType } from "#events/event.ts";
 
 export const syncReport = z.object({
@@ -103,11 +103,9 @@ export const showSync = getRoute({
   answer: syncReport,
 });
 
-export const startSync = route({
-  method: "POST",
+export const startSync = postRoute({
   path: "/syncs",
   did: "started a sync of",
-  role: "operator",
   summary: "Start a sync, or resume an interrupted one",
   query: z.strictObject({ ...ofProfile, restart: flag.describe("start over from the first page") }),
   answer: syncReport,

@@ -12,7 +12,7 @@ import {
   several,
   flag,
 } from "#contract/fields.ts";
-import { getRoute, route } from "#contract/route.ts";
+import { deleteRoute, getRoute, postRoute } from "#contract/route.ts";
 import { messageOf } from "#core/errors.ts";
 import { outcomes, rowProblemCodes, runStates } from "#fleet/run.ts";
 import { type WrittenWaves, failureActions, wavesOf } from "#fleet/waves.ts";
@@ -274,13 +274,17 @@ const orderFields = {
   sample: positive.describe("judge at most so many SIMs of a wave; default 200"),
   onFailure: z.enum(failureActions).optional().describe("what to do if a wave does not meet its gate; default `pause`"),
   canary: positive.describe("short for the waves `n,100%`: the rest only if the first n rows succeed"),
-  confirm: z.coerce
-    .number()
+  confirm: confirmedIn(z.coerce.number()),
+} as const;
+
+/** The number of calls that cannot be undone, from a user. */
+function confirmedIn(number: z.ZodNumber) {
+  return number
     .int()
     .min(0)
     .optional()
-    .describe("the number of SIMs, to confirm an irreversible operation; required for one"),
-} as const;
+    .describe("the number of SIMs, to confirm an irreversible operation; required for one");
+}
 
 /** The query of rows: the fields, and values for all rows as `set.<input>`. */
 function orderQueryWith<const T extends z.ZodRawShape>(fields: T) {
@@ -316,11 +320,9 @@ const reason = z
 const ofPlan = z.strictObject({ planId: id });
 const ofRun = z.strictObject({ runId: id });
 
-export const createPlan = route({
-  method: "POST",
+export const createPlan = postRoute({
   path: "/plans",
   did: "created a plan",
-  role: "operator",
   summary: "Create a plan from a CSV file or a filter",
   description:
     "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where`, `operation` and `set`. A value for all rows is a query parameter such as `set.groupId`.",
@@ -352,22 +354,17 @@ export const downloadVerdicts = getRoute({
   answer: "lines",
 });
 
-export const deletePlan = route({
-  method: "DELETE",
+export const deletePlan = deleteRoute({
   path: "/plans/:planId",
   did: "deleted a plan",
   role: "operator",
   summary: "Delete a plan",
   params: ofPlan,
-  answer: z.undefined(),
-  status: 204,
 });
 
-export const startRun = route({
-  method: "POST",
+export const startRun = postRoute({
   path: "/runs",
   did: "started a run",
-  role: "operator",
   summary: "Start a run from a CSV file, a filter or a plan",
   description:
     "The body is the file (text/csv), a form with it in the field `file`, or JSON with `where`, `operation` and `set`; it is empty with `planId`.",
@@ -427,7 +424,7 @@ export const downloadResults = getRoute({
 
 function stepRoute<const Step extends string>(step: Step, did: string, summary: string) {
   const path = `/runs/:runId/${step}` as const;
-  return route({ method: "POST", path, did, role: "operator", summary, params: ofRun, answer: runReport });
+  return postRoute({ path, did, summary, params: ofRun, answer: runReport });
 }
 
 export const pauseRun = stepRoute("pause", "paused the run", "Pause a run; calls in flight are completed");
@@ -435,30 +432,19 @@ export const resumeRun = stepRoute("resume", "resumed the run", "Resume a run");
 export const cancelRun = stepRoute("cancel", "cancelled the run", "Cancel a run; rows not yet sent are left unchanged");
 export const approveRun = stepRoute("approve", "approved the run", "Approve a run submitted by someone else");
 
-export const deleteRun = route({
-  method: "DELETE",
+export const deleteRun = deleteRoute({
   path: "/runs/:runId",
   did: "deleted the run",
   role: "admin",
   summary: "Delete a finished run with its rows and results",
   params: ofRun,
-  answer: z.undefined(),
-  status: 204,
 });
 
-/** The number of calls that cannot be undone, from a user. */
-const confirm = z
-  .number()
-  .int()
-  .min(0)
-  .optional()
-  .describe("the number of SIMs, to confirm an irreversible operation; required for one");
+const confirm = confirmedIn(z.number());
 
-export const retryRun = route({
-  method: "POST",
+export const retryRun = postRoute({
   path: "/runs/:runId/retry",
   did: "started the retry",
-  role: "operator",
   summary: "Retry failed and cancelled rows in a new run; with a reason, rejected ones as well",
   params: ofRun,
   body: z
@@ -510,11 +496,9 @@ export const planUndo = getRoute({
   answer: followUpPlan,
 });
 
-export const undoRun = route({
-  method: "POST",
+export const undoRun = postRoute({
   path: "/runs/:runId/undo",
   did: "started the undo",
-  role: "operator",
   summary: "Start a new run that restores the previous values; SIMs changed since are left as they are",
   description: "It uses the inventory: run a sync just before.",
   params: ofRun,

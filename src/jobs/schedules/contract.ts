@@ -1,7 +1,7 @@
 /** The routes of schedules. */
 import { z } from "zod";
 import { id, instant, list, listRoute } from "#contract/fields.ts";
-import { getRoute, route } from "#contract/route.ts";
+import { getRoute, postRoute } from "#contract/route.ts";
 import { taskPreview } from "#jobs/tasks/contract.ts";
 
 export const execution = z.object({
@@ -59,7 +59,7 @@ const ofOne = { tag: "schedules", params: z.strictObject({ name: id }), answer: 
 export const showSchedule = getRoute({ ...ofOne, path: "/schedules/:name", summary: "Get a schedule" });
 
 function stepRoute(word: string, did: string, summary: string) {
-  return route({ ...ofOne, method: "POST", path: `/schedules/:name/${word}`, role: "operator", did, summary });
+  return postRoute({ ...ofOne, path: `/schedules/:name/${word}`, did, summary });
 }
 
 export const pauseSchedule = stepRoute("pause", "paused the schedule", "Pause a schedule");

@@ -1,7 +1,7 @@
 /** The routes of the bearer tokens of the control API. */
 import { z } from "zod";
 import { instant, pageOf } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { deleteRoute, route } from "#contract/route.ts";
 import { roles } from "#fleet/role.ts";
 
 const name = z
@@ -48,13 +48,10 @@ export const createToken = route({
   status: 201,
 });
 
-export const revokeToken = route({
-  method: "DELETE",
+export const revokeToken = deleteRoute({
   path: "/tokens/:name",
   did: "revoked the token",
   role: "admin",
   summary: "Revoke a token, which is invalid at once",
   params: z.strictObject({ name }),
-  answer: z.undefined(),
-  status: 204,
 });

@@ -1,7 +1,7 @@
 /** The route of usage. */
 import { z } from "zod";
 import { count, ofProfile } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { postRoute } from "#contract/route.ts";
 
 const usageReport = z.object({
   syncId: z.string(),
@@ -15,11 +15,9 @@ const usageReport = z.object({
 
 export type UsageReport = Readonly<z.infer<typeof usageReport>>;
 
-export const syncUsage = route({
-  method: "POST",
+export const syncUsage = postRoute({
   path: "/usage-syncs",
   did: "started a sync of the usage of",
-  role: "operator",
   tag: "syncs",
   summary: "Read the usage of all SIMs",
   query: z.strictObject(ofProfile),

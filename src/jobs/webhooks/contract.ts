@@ -1,7 +1,7 @@
 /** The routes of webhooks, and of what was delivered to them. */
 import { z } from "zod";
 import { count, id, instant, list, listRoute, ofPage, pageOf } from "#contract/fields.ts";
-import { getRoute, route } from "#contract/route.ts";
+import { getRoute, postRoute } from "#contract/route.ts";
 import { eventDocument } from "#events/contract.ts";
 import { webhookFormats } from "#fleet/webhook.ts";
 
@@ -54,7 +54,7 @@ export const testReport = z.object({
 
 export type TestReport = Readonly<z.infer<typeof testReport>>;
 
-const ofWebhook = { method: "POST", role: "operator", tag: "webhooks", params: z.strictObject({ name: id }) } as const;
+const ofWebhook = { tag: "webhooks", params: z.strictObject({ name: id }) } as const;
 const ofDelivery = { tag: "webhooks", params: z.strictObject({ deliveryId: id }), answer: deliveryDocument } as const;
 
 export const listWebhooks = listRoute(
@@ -63,7 +63,7 @@ export const listWebhooks = listRoute(
   "List webhooks: state, pending messages, last delivery",
 );
 
-export const testWebhook = route({
+export const testWebhook = postRoute({
   ...ofWebhook,
   path: "/webhooks/:name/test",
   did: "tested the webhook",
@@ -71,7 +71,7 @@ export const testWebhook = route({
   answer: testReport,
 });
 
-export const resumeWebhook = route({
+export const resumeWebhook = postRoute({
   ...ofWebhook,
   path: "/webhooks/:name/resume",
   did: "resumed the webhook",
@@ -93,11 +93,9 @@ export const showDelivery = getRoute({
   summary: "Get a delivery with its event",
 });
 
-export const redeliver = route({
+export const redeliver = postRoute({
   ...ofDelivery,
-  method: "POST",
   path: "/deliveries/:deliveryId/redeliver",
   did: "sent the message again",
-  role: "operator",
   summary: "Resend a message with the same message ID",
 });
