@@ -54,7 +54,7 @@ export async function connect<T>(context: Context, options: CommonOptions, use: 
   const profile = options.profile ?? env.SIMFLEET_PROFILE;
   keepHeapSmall();
   const output = context.output(options);
-  return use({ ...remoteWorker({ url, token }, interrupt), profile, app: undefined, output });
+  return use({ ...remoteWorker({ url, token }, interrupt), profile, app: undefined, output, interrupt });
 }
 
 /** A command that goes by other schedules or rotations than the workers is likely to surprise. */
@@ -80,6 +80,7 @@ export function localCaller(context: Context, app: App, output: Output): Caller 
     profile: app.kernel.config.profile,
     app,
     output,
+    interrupt,
     async *follow({ type, profile }, id) {
       const ofProfiles = ["", profile];
       for await (const events of app.kernel.tail.follow(id, interrupt)) {

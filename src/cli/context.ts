@@ -41,6 +41,8 @@ export interface Caller {
   /** The app of this process. Absent with a remote worker. */
   readonly app: App | undefined;
   readonly output: Output;
+  /** Aborts at the first Ctrl-C or TERM. */
+  readonly interrupt: AbortSignal;
   /** Events after one, existing and new, until Ctrl-C. @param say reports a lost connection, which is an error without it */
   readonly follow: (choice: EventChoice, id: string, say?: (text: string) => void) => AsyncIterable<EventDocument[]>;
 }

@@ -85,7 +85,6 @@ export function demoCommand(context: Context): Command {
 
 /** @returns the exit code */
 async function runSample(context: Context, app: App, output: Output, file: string): Promise<number> {
-  const { interrupt } = context.io;
   const { service } = app.service(runs);
   const { profile } = app.kernel.config;
   const order = { profile, set: {}, name: "demo", options: { partial: true, skipUnchanged: false } };
@@ -94,7 +93,7 @@ async function runSample(context: Context, app: App, output: Output, file: strin
   const { runId } = await service.submit(planned, { by: "cli:demo" });
   output.sayLines(`\nRun ${runId}, the valid rows of the file:`);
   const caller = localCaller(context, app, output);
-  const { report, exitCode } = await follow({ ...caller, runId, interrupt, mode: "work" });
+  const { report, exitCode } = await follow({ ...caller, runId, mode: "work" });
   const results = join(dirname(file), "results.csv");
   await writeResults(results, service.results(runId, { format: "csv" }), "Free some space there");
   output.answer({ ...report, results }, (shown) => runText(shown));

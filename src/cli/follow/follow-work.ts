@@ -9,6 +9,7 @@ import { systemClock } from "#core/time.ts";
 import { App } from "#kernel/app.ts";
 import type { AppFeature } from "#kernel/feature.ts";
 import { duration } from "../format.ts";
+import type { Caller } from "../context.ts";
 import type { Output } from "../output.ts";
 
 const pollIntervalMs = 200;
@@ -51,13 +52,10 @@ export interface End {
   readonly isHalt?: boolean;
 }
 
-export interface FollowWork<Report> {
-  readonly output: Output;
-  readonly interrupt: AbortSignal;
+/** Without an app, a worker on another machine answers, not Redis. */
+export interface FollowWork<Report> extends Pick<Caller, "app" | "output" | "interrupt"> {
   /** Such as `run`. */
   readonly what: string;
-  /** A worker on another machine answers, not Redis. */
-  readonly isRemote: boolean;
   /** Work that this process can do itself. Absent: the work is only shown. */
   readonly localWork?: LocalWork | undefined;
   /** The command that continues the work. */
@@ -77,7 +75,8 @@ export interface FollowWork<Report> {
  * @throws SimfleetError STORE_UNAVAILABLE after Ctrl-C if Redis does not answer; errors of `report`
  */
 export async function followWork<Report>(options: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
-  const { output, interrupt, isRemote, what } = options;
+  const { output, interrupt, what } = options;
+  const isRemote = options.app === undefined;
   const local = localWorker(options.localWork, output);
   const nextReport = reportsOf(options);
   const saySilence = plainLines(output, 10_000);
@@ -140,14 +139,14 @@ function ended({ exitCode, lines = [] }: End, output: Output): number {
  * Asks for the report; undefined if there is no response in time, when the question stays open, or if a failover of Redis is in
  * progress. After Ctrl-C the last report counts, since a request to a remote worker is aborted too.
  */
-function reportsOf<Report>({ report, interrupt, isRemote }: FollowWork<Report>): () => Promise<Report | undefined> {
+function reportsOf<Report>({ report, interrupt, app }: FollowWork<Report>): () => Promise<Report | undefined> {
   let open: Promise<Report | undefined> | undefined;
   let last: Report | undefined;
   const ask = async (): Promise<Report | undefined> => {
     try {
       return (last = await report());
     } catch (thrown) {
-      if (isRemote && interrupt.aborted && last !== undefined) return last;
+      if (app === undefined && interrupt.aborted && last !== undefined) return last;
       if (!App.isFailover(thrown)) throw thrown;
       await systemClock.sleep(failoverPollMs, interrupt).catch(() => undefined);
       return undefined;

@@ -11,7 +11,7 @@ function followAfter(refusal: string): Promise<{ exitCode: number }> {
     output: new Output({ isJson: false, stdout: sink, stderr: sink }),
     interrupt: new AbortController().signal,
     what: "run",
-    isRemote: false,
+    app: {} as never,
     resumeCommand: "simfleet runs resume",
     report: () => Promise.resolve().then(reports.shift() ?? (() => "ended")),
     show: () => undefined,

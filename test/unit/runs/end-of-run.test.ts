@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Client } from "#contract/client.ts";
-import { Context } from "#cli/context.ts";
 import { Output } from "#cli/output.ts";
 import { resultsPathOf, showToEnd, topReasons } from "#jobs/runs/commands/end-of-run.ts";
 import { downloadResults, type RunReport, type RunSummary, showRun, showRunSummary } from "#jobs/runs/contract.ts";
@@ -59,24 +58,16 @@ async function shown(report: RunReport, resultsPath: string): Promise<{ code: nu
   const written = { stdout: "", stderr: "" };
   const stdout = { write: (text: string) => (written.stdout += text) };
   const stderr = { write: (text: string) => (written.stderr += text) };
-  const io = {
-    env: {},
-    stdout,
-    stderr,
-    stdin: process.stdin,
-    interrupt: new AbortController().signal,
-    setExitCode: () => undefined,
-  };
+  const interrupt = new AbortController().signal;
   const follow = (): never => {
     throw new Error("not used");
   };
   const output = new Output({ isJson: false, stdout, stderr });
-  const code = await showToEnd({
-    caller: { client: clientOf(report), app: undefined, profile: undefined, output, follow },
-    context: new Context(io, []),
-    run: report,
+  const code = await showToEnd(
+    { client: clientOf(report), app: undefined, profile: undefined, output, interrupt, follow },
+    report,
     resultsPath,
-  });
+  );
   return { code, stdout: written.stdout, last: written.stderr.trimEnd().split("\n").at(-1) ?? "" };
 }
 

@@ -54,9 +54,8 @@ function rotateCommand(context: Context): Command {
     .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
     .option("--detach", "return immediately; needs a running worker");
   return withCaller(context, command, "simfleet authkeys rotate --profile plant --yes", async (caller, flags) => {
-    const { client, app, output, profile: selected } = caller;
+    const { client, app, output, interrupt, profile: selected } = caller;
     const { replace, user } = flags;
-    const { interrupt } = context.io;
     const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: selected, user, replace } });
     const { profile, oldAuthKeyId, isInProgress } = plan;
     const oldId = oldAuthKeyId ?? "in use";
@@ -77,10 +76,8 @@ function rotateCommand(context: Context): Command {
       return 0;
     }
     const { report, exitCode } = await followWork<routes.AuthKeyRotationReport>({
-      output,
-      interrupt,
+      ...caller,
       what: "rotation",
-      isRemote: work === undefined,
       resumeCommand,
       localWork: work,
       report: () => client.call(routes.showAuthKeyRotation, { query: { profile, user } }),

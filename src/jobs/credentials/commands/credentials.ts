@@ -134,10 +134,8 @@ function rotateCommand(context: Context): Command {
       return 0;
     }
     const { report, exitCode } = await followWork<routes.RotationReport>({
-      output,
-      interrupt: context.io.interrupt,
+      ...caller,
       what: "rotation",
-      isRemote: work === undefined,
       resumeCommand,
       localWork: work,
       report: () => client.call(routes.showRotation, { params }),

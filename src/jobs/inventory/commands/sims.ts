@@ -221,8 +221,7 @@ function syncCommand(context: Context): Command {
     .addOption(new Option("--usage", "read the usage of the SIMs instead").conflicts(["restart", "detach"]))
     .option("--detach", "return immediately; needs a running worker");
   return withCaller(context, command, "simfleet sims sync", async (caller, options) => {
-    const { client, profile, app, output } = caller;
-    const { interrupt } = context.io;
+    const { client, profile, app, output, interrupt } = caller;
     // Reports wrong credentials now instead of in a worker's log.
     if (app !== undefined && options.detach !== true) {
       await app.kernel.account(app.kernel.config.profile).identify?.(interrupt);
@@ -233,7 +232,7 @@ function syncCommand(context: Context): Command {
     if (started.pages > 0)
       output.say(`Resuming the sync of ${started.startedAt}, after ${counted(started.pages, "page")}.`);
     if (options.detach !== true) {
-      const { report, exitCode: code } = await followSync(started.profile, caller, interrupt);
+      const { report, exitCode: code } = await followSync(started.profile, caller);
       output.answer(report, syncText);
       return code;
     }
@@ -269,17 +268,12 @@ function syncText(report: SyncReport): string {
 // Shows a sync until it ends: in this process while no worker does it, or in a remote worker.
 
 /** @returns the last report of the sync, and the exit code */
-export function followSync(
-  profile: string,
-  { client, app, output }: Pick<Caller, "client" | "app" | "output">,
-  interrupt: AbortSignal,
-): Promise<{ report: SyncReport; exitCode: number }> {
+export function followSync(profile: string, caller: Caller) {
+  const { client, app, output } = caller;
   const work = localWork(app, inventory, profile);
   return followWork<SyncReport>({
-    output,
-    interrupt,
+    ...caller,
     what: "sync",
-    isRemote: app === undefined,
     resumeCommand: "simfleet sims sync",
     endOf: ({ state }) => (state === "finished" ? { exitCode: 0 } : state === "failed" ? { exitCode: 4 } : undefined),
     leaving: ({ pages }, { wasLocal }) => {

@@ -44,7 +44,7 @@ export async function startAsked(
   const run = await how.start(confirmed);
   if (options.detach !== true) {
     output.say(how.startedText(run));
-    return showToEnd({ caller, context, run, resultsPath: options.out ?? how.resultsPathOf(run) });
+    return showToEnd(caller, run, options.out ?? how.resultsPathOf(run));
   }
   output.answer(run, (shown) => shown.runId);
   const record = await app?.service(runs).ledger.run(run.runId);
@@ -57,25 +57,15 @@ export async function startAsked(
  * Shows a run until it ends and prints its report; writes its results if a path is given.
  * @returns the exit code
  */
-export async function showToEnd(options: {
-  caller: Caller;
-  context: Context;
-  run: Pick<RunReport, "runId" | "name">;
-  resultsPath?: string | undefined;
-}): Promise<number> {
-  const { caller, context, run, resultsPath } = options;
+export async function showToEnd(
+  caller: Caller,
+  run: Pick<RunReport, "runId" | "name">,
+  resultsPath: string | undefined,
+): Promise<number> {
   const { output } = caller;
   const { runId } = run;
-  const { interrupt } = context.io;
   const resumeCommand = resumeCommandOf(run, resultsPath);
-  const { report, exitCode } = await follow({
-    ...caller,
-    runId,
-    interrupt,
-    mode: "work",
-    resumeCommand,
-    resultsPath,
-  });
+  const { report, exitCode } = await follow({ ...caller, runId, mode: "work", resumeCommand, resultsPath });
   const isOver = report.finishedAt !== null;
   const command = `simfleet runs results ${runId} --out FILE`;
   const path = isOver ? resultsPath : undefined;

@@ -16,9 +16,8 @@ import { runs } from "../feature.ts";
 import { exitCodeOf } from "../report.ts";
 import { stateName } from "./run-text.ts";
 
-export interface FollowRequest extends Pick<Caller, "client" | "app" | "output"> {
+export interface FollowRequest extends Pick<Caller, "client" | "app" | "output" | "interrupt"> {
   readonly runId: string;
-  readonly interrupt: AbortSignal;
   /** `watch` never processes the run itself. */
   readonly mode: "work" | "watch";
   /** How to resume the run; default: `simfleet runs resume RUN`. */
@@ -38,10 +37,8 @@ export async function follow(request: FollowRequest): Promise<{ report: RunRepor
   const run = await service?.ledger.run(runId);
   const showProgress = progressOf(output);
   const { report: last, exitCode } = await followWork({
-    output,
-    interrupt,
+    ...request,
     what: "run",
-    isRemote: app === undefined,
     resumeCommand,
     localWork: run && mode === "work" ? localWork(app, runs, run) : undefined,
     // With the quota that it spends; undefined with a remote worker.

@@ -64,7 +64,7 @@ function showCommand(context: Context): Command {
     "follow the run until it ends, as runs watch does",
   );
   return withCaller(context, command, "simfleet runs show r-20261120-103045-x7k2", (caller, runId, { watch = false }) =>
-    show(context, caller, runId, watch),
+    show(caller, runId, watch),
   );
 }
 
@@ -76,15 +76,15 @@ function aboutRun(name: string, description: string) {
 function watchCommand(context: Context): Command {
   const command = aboutRun("watch", "Follow a run until it ends");
   return withCaller(context, command, "simfleet runs watch r-20261120-103045-x7k2", (caller, runId) =>
-    show(context, caller, runId, true),
+    show(caller, runId, true),
   );
 }
 
 /** @returns the exit code */
-async function show({ io }: Context, caller: Caller, runId: string, isWatching: boolean): Promise<number> {
+async function show(caller: Caller, runId: string, isWatching: boolean): Promise<number> {
   const { client, output } = caller;
   const { report, exitCode } = isWatching
-    ? await follow({ ...caller, runId, interrupt: io.interrupt, mode: "watch" })
+    ? await follow({ ...caller, runId, mode: "watch" })
     : { report: await client.call(routes.showRun, { params: { runId } }), exitCode: 0 };
   const reasons = output.isJson ? [] : await topReasons(client, report);
   output.answer(report, (shown) => runText(shown, reasons));
@@ -154,7 +154,7 @@ function resumeCommand(context: Context): Command {
     await assertCanWrite(resultsPath);
     await app?.kernel.client(report.profile).whoAmI(context.io.interrupt);
     await client.call(routes.resumeRun, { params: { runId } });
-    return showToEnd({ caller, context, run: report, resultsPath });
+    return showToEnd(caller, report, resultsPath);
   });
 }
 
@@ -217,7 +217,7 @@ function undoCommand(context: Context): Command {
       output.say("Syncing first, so that later changes are not overwritten …");
       const sync = await client.call(startSync, { query: { profile, restart: "true" } });
       const { followSync } = await import("#jobs/inventory/commands/sims.ts");
-      const synced = await followSync(sync.profile, caller, io.interrupt);
+      const synced = await followSync(sync.profile, caller);
       if (synced.report.state !== "finished") return synced.exitCode;
       plan = await client.call(routes.planUndo, { params: { runId } });
     }
