@@ -3,7 +3,7 @@ import * as routes from "./contract.ts";
 import { automations } from "./feature.ts";
 import { Command } from "@commander-js/extra-typings";
 import { dayMs, systemClock } from "#core/time.ts";
-import type { DecisionReport } from "./service.ts";
+import type { AutomationService } from "./service.ts";
 import { type Context, withCaller, withCommon, yesOption } from "#cli/context.ts";
 import { sinceOption } from "#cli/values.ts";
 import { listOf, listCommand, listText } from "#cli/list.ts";
@@ -69,8 +69,7 @@ function replayCommand(context: Context) {
           output.say(`${grouped(replayed.events)} events were processed.`);
           return 0;
         }
-        const decisions: DecisionReport[] = [];
-        for await (const one of app.service(automations).dryRun(name, sinceMs)) decisions.push(one);
+        const decisions = await app.service(automations).dryRun(name, sinceMs);
         output.answer({ name, decisions }, (shown) => decisionsText(shown.decisions));
         const acts = decisions.filter(({ decision }) => decision === "act").length;
         output.say(
@@ -100,7 +99,7 @@ const automationList = listOf("automations", routes.listAutomations, {
   ],
 });
 
-function decisionsText(decisions: readonly DecisionReport[]): string {
+function decisionsText(decisions: Awaited<ReturnType<AutomationService["dryRun"]>>): string {
   if (decisions.length === 0) return "No matching events.";
   const rows = decisions.map(({ at, type, sim, decision }) => [at, type, sim ?? "-", decisionTexts[decision]]);
   return table(decisionHeadings, rows);

@@ -8,7 +8,7 @@ import * as routes from "./contract.ts";
 import { reportOf } from "#contract/fields.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
-import { type AutomationDeps, actOn, type Decision, decide, meantFor } from "./work.ts";
+import { type AutomationDeps, actOn, decide, meantFor } from "./work.ts";
 
 const readAtOnce = 1_000;
 /** Claims of events live for two days; replaying older events could act on them twice. */
@@ -48,9 +48,13 @@ export class AutomationService {
     return this.show(name);
   }
 
-  /** Previews its decisions on the events of at most the last day, oldest first, based on the current inventory. */
-  async *dryRun(name: string, sinceMs: number): AsyncGenerator<DecisionReport> {
+  /**
+   * Previews its decisions on the events of at most the last day, oldest first, based on the current inventory; `done`: it
+   * has acted on the event.
+   */
+  async dryRun(name: string, sinceMs: number) {
     const automation = this.#automation(name);
+    const decisions = [];
     for await (const events of this.#since(sinceMs)) {
       const all = await decide(automation, events, this.#deps);
       const eventIds = all.map(({ event }) => event.id);
@@ -58,9 +62,11 @@ export class AutomationService {
       for (const { event, decision } of all) {
         const { id, atMs, type, fields } = event;
         const at = new Date(atMs).toISOString();
-        yield { event: id, at, type, sim: fields.sim ?? null, decision: claimed.has(id) ? "done" : decision };
+        const known = claimed.has(id) ? ("done" as const) : decision;
+        decisions.push({ event: id, at, type, sim: fields.sim ?? null, decision: known });
       }
     }
+    return decisions;
   }
 
   /**
@@ -126,13 +132,4 @@ export class AutomationService {
       job: action.job,
     });
   }
-}
-
-/** The decision on one event; `done`: the automation has acted on it. */
-export interface DecisionReport {
-  readonly event: string;
-  readonly at: string;
-  readonly type: string;
-  readonly sim: string | null;
-  readonly decision: Decision | "done";
 }

@@ -172,7 +172,7 @@ describe("automations", () => {
     await harness.fleet.sync();
     const shown = async (): Promise<Record<string, string>> => {
       const decisions: Record<string, string> = {};
-      for await (const { sim, decision } of harness.runs().dryRun(harness.automation.name, 0))
+      for (const { sim, decision } of await harness.runs().dryRun(harness.automation.name, 0))
         decisions[sim ?? ""] = decision;
       return decisions;
     };
