@@ -23,9 +23,7 @@ export const deliveryReport = z.object({
 
 export type DeliveryReport = Readonly<z.infer<typeof deliveryReport>>;
 
-export const deliveryDocument = deliveryReport.extend({ event: eventDocument });
-
-export type DeliveryDocument = Readonly<z.infer<typeof deliveryDocument>>;
+const deliveryDocument = deliveryReport.extend({ event: eventDocument });
 
 export const webhookReport = z.object({
   name: z.string(),

@@ -9,7 +9,7 @@ import { placeOf } from "#events/feed.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
 import { type DeliveryContext, type DeliveryQueues, deliverEvent, deliveryQueues, sendOnce, wordsFor } from "./work.ts";
 import { type Delivery, beginDeliveries, DeliveryLog, partsOf } from "./deliveries.ts";
-import { type Endpoint, endpoint } from "#contract/route.ts";
+import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
 import type { Receiver } from "./config.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { consumeFeed } from "#events/consumer.ts";
@@ -100,16 +100,12 @@ export class WebhookService {
 
   /**
    * Deliveries of one webhook or of all configured ones, newest event first.
-   * @param page `cursor` comes from the previous page
    * @throws SimfleetError WEBHOOK_NOT_FOUND; USAGE for an invalid cursor
    */
-  async deliveries(
-    { webhook, state }: { readonly webhook?: string | undefined; readonly state?: Delivery["state"] | undefined },
-    page: { readonly limit: number; readonly cursor?: string | undefined },
-  ): Promise<{ deliveries: routes.DeliveryReport[]; nextCursor: string | null }> {
+  async deliveries({ webhook, state, limit: pageSize, cursor }: Call<typeof routes.listDeliveries>["query"]) {
     if (webhook !== undefined) this.#receiver(webhook);
-    const after = page.cursor === undefined ? undefined : cursorOf(page.cursor);
-    const limit = page.limit + 1;
+    const after = cursor === undefined ? undefined : cursorOf(cursor);
+    const limit = pageSize + 1;
     /** Deliveries of one webhook after the cursor, in the combined order of all webhooks: by event, then by name. */
     const pageOf = (name: string): Promise<Delivery[]> => {
       const from = after && `${name < after.webhook ? "[" : "("}${placeOf(after.eventId)}`;
@@ -117,7 +113,7 @@ export class WebhookService {
     };
     const found = (await Promise.all((webhook === undefined ? this.#names() : [webhook]).map(pageOf))).flat();
     found.sort((a, b) => (rankOf(a) < rankOf(b) ? 1 : -1));
-    const shown = found.slice(0, page.limit);
+    const shown = found.slice(0, pageSize);
     return {
       deliveries: shown.map(reportOfDelivery),
       nextCursor: found.length > shown.length ? (shown.at(-1)?.deliveryId ?? null) : null,
@@ -125,7 +121,7 @@ export class WebhookService {
   }
 
   /** @throws SimfleetError DELIVERY_NOT_FOUND */
-  async delivery(deliveryId: string): Promise<routes.DeliveryDocument> {
+  async delivery(deliveryId: string) {
     const found = await this.#deliveryNamed(deliveryId);
     return { ...reportOfDelivery(found), event: documentOfEvent(found.event) };
   }
@@ -134,7 +130,7 @@ export class WebhookService {
    * Sends a delivery again, with the same message id and as many attempts as a new one.
    * @throws SimfleetError DELIVERY_NOT_FOUND; WEBHOOK_NOT_FOUND; WEBHOOK_STOPPED
    */
-  async redeliver(deliveryId: string): Promise<routes.DeliveryDocument> {
+  async redeliver(deliveryId: string) {
     const { webhook, event } = await this.#deliveryNamed(deliveryId);
     this.#receiver(webhook);
     if ((await this.#deps.log.status(webhook)).state === "stopped") {
@@ -151,9 +147,7 @@ export class WebhookService {
       endpoint(routes.listWebhooks, async () => ({ webhooks: await this.list(), nextCursor: null })),
       endpoint(routes.testWebhook, ({ params }) => this.test(params.name)),
       endpoint(routes.resumeWebhook, ({ params }) => this.resume(params.name)),
-      endpoint(routes.listDeliveries, ({ query: { limit, cursor, ...query } }) =>
-        this.deliveries(query, { limit, cursor }),
-      ),
+      endpoint(routes.listDeliveries, ({ query }) => this.deliveries(query)),
       endpoint(routes.showDelivery, ({ params }) => this.delivery(params.deliveryId)),
       endpoint(routes.redeliver, ({ params }) => this.redeliver(params.deliveryId)),
     ];

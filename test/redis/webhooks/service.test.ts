@@ -92,7 +92,7 @@ describe("the list of deliveries", () => {
       const seen: string[] = [];
       let cursor: string | undefined;
       do {
-        const page = await runs.deliveries({}, { limit, cursor });
+        const page = await runs.deliveries({ limit, cursor });
         expect(page.deliveries.length).toBeLessThanOrEqual(limit);
         seen.push(...page.deliveries.map(({ deliveryId }) => deliveryId));
         cursor = page.nextCursor ?? undefined;
@@ -105,17 +105,15 @@ describe("the list of deliveries", () => {
     const { harness, runs } = open();
     await harness.begin(eventOf(1), eventOf(2), eventOf(3));
     for (const n of [1, 3]) await harness.attempt("ops", eventOf(n).id);
-    const page = await runs.deliveries({ webhook: "ops", state: "delivered" }, { limit: 1 });
+    const page = await runs.deliveries({ webhook: "ops", state: "delivered", limit: 1 });
     expect(page.deliveries.map(({ eventId }) => eventId)).toEqual([eventOf(3).id]);
-    const next = await runs.deliveries(
-      { webhook: "ops", state: "delivered" },
-      { limit: 1, cursor: page.nextCursor ?? "" },
-    );
+    const rest = { limit: 1, cursor: page.nextCursor ?? "" };
+    const next = await runs.deliveries({ webhook: "ops", state: "delivered", ...rest });
     expect([next.deliveries.map(({ eventId }) => eventId), next.nextCursor]).toEqual([[eventOf(1).id], null]);
-    expect((await runs.deliveries({ webhook: "ops", state: "pending" }, { limit: 9 })).deliveries).toHaveLength(1);
-    expect((await runs.deliveries({ webhook: "plant" }, { limit: 9 })).deliveries).toEqual([]);
-    expect(await codeOf(runs.deliveries({ webhook: "opps" }, { limit: 9 }))).toBe("WEBHOOK_NOT_FOUND");
-    expect(await codeOf(runs.deliveries({}, { limit: 9, cursor: "9" }))).toBe("USAGE");
+    expect((await runs.deliveries({ webhook: "ops", state: "pending", limit: 9 })).deliveries).toHaveLength(1);
+    expect((await runs.deliveries({ webhook: "plant", limit: 9 })).deliveries).toEqual([]);
+    expect(await codeOf(runs.deliveries({ webhook: "opps", limit: 9 }))).toBe("WEBHOOK_NOT_FOUND");
+    expect(await codeOf(runs.deliveries({ limit: 9, cursor: "9" }))).toBe("USAGE");
   });
 });
 
