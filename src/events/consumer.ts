@@ -11,7 +11,7 @@ import { type Clock, every, secondMs } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import type { Event } from "./event.ts";
-import { type Feed, pageOf } from "./feed.ts";
+import { type Feed, type FeedPage, pageOf } from "./feed.ts";
 
 const savePlace = Script.load(new URL("./save-place.lua", import.meta.url));
 /** Lease duration: after a process is killed, another one takes over after this time. */
@@ -48,7 +48,7 @@ export async function consumeFeed(options: FeedConsumerOptions) {
   const save = async (place: string, livesMs = leaseMs): Promise<boolean> =>
     (await savePlace.run(redis, [lease, keys.feedPlaces()], [token, livesMs, name, place])) === 1;
 
-  const next = async (from: Redis, place: string): Promise<ReturnType<typeof pageOf>> => {
+  const next = async (from: Redis, place: string): Promise<FeedPage> => {
     const read = await from.xread("COUNT", atOnce, "BLOCK", blockMs, "STREAMS", feed.key, place);
     return pageOf(place, read?.[0]?.[1] ?? []);
   };

@@ -33,11 +33,7 @@ export interface EventQuery {
 }
 
 /** A page of the stream, oldest first. */
-export interface FeedPage {
-  readonly events: readonly Event[];
-  /** Id of the last entry, which may be an event type of a later version that is left out of `events`. */
-  readonly lastId: string;
-}
+export type FeedPage = ReturnType<typeof pageOf>;
 
 const readAtOnce = 1_000;
 /** A page ends after this many events were scanned, whether they match or not. */
@@ -119,8 +115,11 @@ export class Feed {
   }
 }
 
-/** @param entries as Redis returns them, oldest first */
-export function pageOf(id: string, entries: readonly [string, string[]][]): FeedPage {
+/**
+ * @param entries as Redis returns them, oldest first
+ * @returns `lastId`: of the last entry, which may be an event type of a later version that is left out of `events`
+ */
+export function pageOf(id: string, entries: readonly [string, string[]][]) {
   const events = entries.map(decode).filter((event) => event !== undefined);
   return { events, lastId: entries.at(-1)?.[0] ?? id };
 }

@@ -1,12 +1,9 @@
-import type { Role } from "#fleet/role.ts";
+import type { Bearer } from "#jobs/tokens/tokens.ts";
 
-export interface Principal {
-  readonly name: string;
-  readonly role: Role;
+/** A caller; its credential ends at `expiresAtMs`, or not. */
+export interface Principal extends Bearer {
   /** `trigger`: the sender of a signed message, whose name is the schedule's. */
   readonly kind: "token" | "jwt" | "admin-token" | "trigger";
-  /** When the credential ends; absent: it does not. */
-  readonly expiresAtMs?: number | undefined;
 }
 
 /** The actor as runs, events and the audit log name it: `token:ci`, `jwt:anna`. */

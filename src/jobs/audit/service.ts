@@ -8,47 +8,28 @@ import { olderThan } from "#events/feed.ts";
 import { parseInstant } from "#core/ago.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { inTime, secondMs } from "#core/time.ts";
-import { asList, cursorBefore, reportOf } from "#contract/fields.ts";
+import { asList, cursorBefore, type RecordOf, reportOf } from "#contract/fields.ts";
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { inWordsOfRedis } from "#redis/node.ts";
 import { type AuditEntry, auditEntry, auditKindsOf, exportAudit, listAudit } from "./contract.ts";
 
-/** Who is about to change what, without secrets and without the request's content. */
-export interface AuditIntent {
-  /** `token:ci`, `jwt:anna`, `cli:anna`; empty if the user is not known. */
-  readonly who: string;
-  readonly role: string;
-  /** Kind, as the feature declares it, such as `runs`. */
-  readonly kind: string;
-  /** `POST /v1/runs/:runId/cancel`, `simfleet runs cancel` */
-  readonly action: string;
-  /** The action in words, before the target: `paused the run`; empty for a command. */
-  readonly did: string;
-  /** The object of the change: a run's id, a profile. */
-  readonly target: string;
-  readonly requestId: string;
-  /** Address of the client, or name of the machine on which the command was run. */
-  readonly from: string;
-}
+/**
+ * Who is about to change what, without secrets and without the request's content: fields of an entry, empty where the entry
+ * has null. `kind`: as the feature declares it, such as `runs`.
+ */
+export type AuditIntent = Readonly<
+  Record<"who" | "role" | "action" | "did" | "target" | "from" | "requestId" | "kind", string>
+>;
 
-/** The result of a change: the status of a response, or the exit code of a command. */
-export interface AuditResult {
-  readonly status?: number | undefined;
-  readonly exitCode?: number | undefined;
+/** The result of a change: the status of a response, or the exit code of a command. `target`: what it made */
+type AuditResult = Pick<RecordOf<AuditEntry>, "status" | "exitCode" | "about"> & {
   readonly target?: string | undefined;
-  readonly about?: string | undefined;
-}
+};
 
-export interface AuditQuery {
-  readonly limit: number;
-  /** The id of the last entry of the previous page. */
-  readonly cursor?: string | undefined;
-  readonly sinceMs?: number | undefined;
-  readonly who?: string | undefined;
-  readonly kinds?: readonly string[] | undefined;
-}
+/** `cursor`: the id of the last entry of the previous page */
+type AuditQuery = Partial<ReturnType<typeof chosenBy>>;
 
 const readAtOnce = 500;
 const exportedAtOnce = 500;
@@ -103,7 +84,7 @@ export class AuditService {
   }
 
   /** Newest first. */
-  async list(query: AuditQuery): Promise<{ entries: AuditEntry[]; nextCursor: string | null }> {
+  async list(query: AuditQuery & { readonly limit: number }) {
     const { limit, sinceMs, who, kinds } = query;
     const oldest = sinceMs === undefined ? "-" : String(Math.max(0, Math.floor(sinceMs)));
     const found: AuditEntry[] = [];
@@ -127,7 +108,7 @@ export class AuditService {
   }
 
   /** All entries as a CSV file, newest first, in constant memory. */
-  async *export(query: Omit<AuditQuery, "limit">): AsyncGenerator<string> {
+  async *export(query: AuditQuery): AsyncGenerator<string> {
     yield csvLine(columns);
     let cursor = query.cursor;
     do {

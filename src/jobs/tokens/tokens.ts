@@ -5,18 +5,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import { inTime, isoTime, minuteMs, secondMs } from "#core/time.ts";
-import { reportOf } from "#contract/fields.ts";
+import { type RecordOf, reportOf } from "#contract/fields.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import type { Role } from "#fleet/role.ts";
 import * as routes from "./contract.ts";
 
 /** A token as others know it. */
-interface Bearer {
-  readonly name: string;
-  readonly role: Role;
-  readonly expiresAtMs?: number | undefined;
-}
+export type Bearer = Pick<RecordOf<routes.TokenReport>, "name" | "role" | "expiresAtMs">;
 
 interface StoredToken extends Bearer {
   readonly createdAtMs: number;
