@@ -1,12 +1,5 @@
 /** The dependencies of the routes of the control API, and the metadata of a route. */
-import type {
-  FastifyBaseLogger,
-  FastifyInstance,
-  RawReplyDefaultExpression,
-  RawRequestDefaultExpression,
-  RawServerDefault,
-} from "fastify";
-import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import type { FastifyPluginCallbackZod } from "fastify-type-provider-zod";
 import type { Endpoint } from "#contract/route.ts";
 import type { Role } from "#fleet/role.ts";
 import type { AuditService } from "#jobs/audit/service.ts";
@@ -33,13 +26,7 @@ export interface ControlDeps extends Pick<Kernel, "config" | "clock" | "logger" 
 }
 
 /** The part of the server on which bodies, queries and answers are checked against zod schemas. */
-export type Api = FastifyInstance<
-  RawServerDefault,
-  RawRequestDefaultExpression,
-  RawReplyDefaultExpression,
-  FastifyBaseLogger,
-  ZodTypeProvider
->;
+export type Api = Parameters<FastifyPluginCallbackZod>[0];
 
 declare module "fastify" {
   interface FastifyContextConfig {

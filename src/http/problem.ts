@@ -3,7 +3,7 @@
  * catalog. An unexpected error is logged in full and sent as INTERNAL without its message, which may contain a secret.
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
+import { hasZodFastifySchemaValidationErrors, type ZodFastifySchemaValidationError } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { issueText, list } from "#contract/fields.ts";
 import { ConfigError, type ErrorCode, errorCatalogue, IntakeError, type Problem, SimfleetError } from "#core/errors.ts";
@@ -107,16 +107,14 @@ function placeOf({ line, column, message }: IntakeError): Pick<Words, "problems"
   return { problems: [{ where, message }] };
 }
 
-type Invalid = FastifyError & { readonly validationContext?: string | undefined };
+interface Invalid extends Pick<FastifyError, "validationContext"> {
+  readonly validation: readonly ZodFastifySchemaValidationError[];
+}
 
 /** Each fault with its place: `query.limit`, `body.where`. */
-function invalid(
-  thrown: Invalid & {
-    validation: readonly { instancePath: string; keyword: string; message?: string | undefined; params: object }[];
-  },
-): Words {
-  const part = thrown.validationContext === "querystring" ? "query" : (thrown.validationContext ?? "request");
-  const problems = thrown.validation.map(({ instancePath, keyword, message = "is not valid", params }) => ({
+function invalid({ validationContext, validation }: Invalid): Words {
+  const part = validationContext === "querystring" ? "query" : (validationContext ?? "request");
+  const problems = validation.map(({ instancePath, keyword, message = "is not valid", params }) => ({
     where: `${part}${instancePath.replaceAll("/", ".")}`.replace(/\.$/, ""),
     message: issueText({ ...params, code: keyword, message, path: [] } as unknown as Parameters<typeof issueText>[0]),
   }));
