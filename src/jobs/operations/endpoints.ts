@@ -5,15 +5,10 @@ import { listOperations, operationReport, showOperation, type OperationReport } 
 import { type InputField, ruleOf } from "#fleet/sim-operation/input.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
+import type { RunService } from "#jobs/runs/service.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 
-/** @param profileOf returns the given or the selected profile; throws NOT_FOUND for an unknown one */
-export function operationEndpoints(
-  runs: {
-    readonly operations: ReadonlyMap<string, unknown>;
-    operation(name: string, profile: string): SimOperation;
-  },
-  profileOf: (named?: string) => string,
-): readonly Endpoint[] {
+export function operationEndpoints({ profileOf }: Kernel, runs: RunService): readonly Endpoint[] {
   return [
     endpoint(listOperations, ({ query }) => {
       const profile = profileOf(query.profile);

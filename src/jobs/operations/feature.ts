@@ -5,8 +5,8 @@ import { runs } from "#jobs/runs/feature.ts";
 export const operations = feature({
   name: "operations",
   needs: { runs },
-  open: ({ profileOf }, { runs: { service: runService } }) => ({
-    routes: async () => (await import("./endpoints.ts")).operationEndpoints(runService, profileOf),
+  open: (kernel, { runs: { service } }) => ({
+    routes: async () => (await import("./endpoints.ts")).operationEndpoints(kernel, service),
   }),
   commands: {
     operations: {

@@ -2,20 +2,15 @@
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { reportOf } from "#contract/fields.ts";
 import { minuteMs } from "#core/time.ts";
-import type { BucketState, BucketWindow, Limiter } from "#limiter/limiter.ts";
+import type { RunService } from "#jobs/runs/service.ts";
+import type { Kernel } from "#kernel/kernel.ts";
+import type { BucketState, BucketWindow } from "#limiter/limiter.ts";
 import { type BucketReport, bucketReport, listBuckets } from "./contract.ts";
 
 const windowsShown = 60;
 
-/**
- * @param periodMs the period of all quotas
- * @param workOf by quota, the runs that need more than the present window
- */
-export function quotaEndpoints(
-  limiter: Limiter,
-  periodMs: number,
-  workOf: () => Promise<ReadonlyMap<string, NonNullable<BucketReport["work"]>>>,
-): readonly Endpoint[] {
+export function quotaEndpoints({ limiter, config }: Kernel, runs: RunService): readonly Endpoint[] {
+  const { periodMs } = config.limits;
   const windowsOf = async ({ bucket, nowMs }: BucketState): Promise<BucketReport["windows"]> => {
     const kept = await limiter.windows(bucket, windowsShown);
     const recent = kept.filter(({ endedAtMs }) => nowMs - endedAtMs < windowsShown * periodMs);
@@ -27,7 +22,7 @@ export function quotaEndpoints(
   };
   return [
     endpoint(listBuckets, async () => {
-      const [states, works] = await Promise.all([limiter.buckets(), workOf()]);
+      const [states, works] = await Promise.all([limiter.buckets(), runs.work()]);
       const buckets = states.map(async (state) =>
         reportOf(bucketReport, {
           ...state,

@@ -6,13 +6,10 @@ export const quota = feature({
   name: "quota",
   data: { quotas: ["bucket", "buckets", "pace", "quota-owners", "rounding"] },
   needs: { runs },
-  open: ({ limiter, config }, { runs: { service } }) => {
-    const { periodMs } = config.limits;
-    return {
-      routes: async () => (await import("./buckets.ts")).quotaEndpoints(limiter, periodMs, () => service.work()),
-      readings: async () => (await import("#telemetry/metrics.ts")).quotaReadings(await limiter.buckets()),
-    };
-  },
+  open: (kernel, { runs: { service } }) => ({
+    routes: async () => (await import("./buckets.ts")).quotaEndpoints(kernel, service),
+    readings: async () => (await import("#telemetry/metrics.ts")).quotaReadings(await kernel.limiter.buckets()),
+  }),
   commands: {
     quota: {
       group: "fleet",
