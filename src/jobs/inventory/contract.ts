@@ -51,7 +51,6 @@ const simPage = pageOf("sims", simDocument).extend({
 });
 
 export const changeTypes = ["sim.added", "sim.changed", "sim.gone", "sim.returned"] as const satisfies EventType[];
-export type ChangeType = (typeof changeTypes)[number];
 
 const change = z.object({
   id: z.string(),

@@ -8,7 +8,7 @@ import { everySim, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
 import type { OpenInventory } from "./service.ts";
 import * as sims from "./sims.ts";
-import { type Change, type ChangeType, type SimDocument, changeTypes } from "./contract.ts";
+import { type Change, type SimDocument, changeTypes } from "./contract.ts";
 import type { FoundSim, Inventory } from "./store/inventory.ts";
 import type { Account } from "#api/account.ts";
 import { systemClock } from "#core/time.ts";
@@ -200,7 +200,7 @@ export function changeOf({ id, type, atMs, fields, values = {} }: Event): Change
   return {
     id,
     at: new Date(atMs).toISOString(),
-    type: type as ChangeType,
+    type: type as Change["type"],
     sim,
     ...(field === undefined ? {} : { field, before: plainOf(values.before), after: plainOf(values.after) }),
     by: by === "run" ? "run" : "external",

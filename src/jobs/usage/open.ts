@@ -23,7 +23,7 @@ import { isLoopback } from "#core/loopback.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
 import type { OpenInventory } from "#jobs/inventory/service.ts";
 import { newSyncId } from "#jobs/inventory/store/sync-record.ts";
-import type { Opened } from "#kernel/feature.ts";
+import type { RouteDeps } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import * as routes from "./contract.ts";
 
@@ -240,15 +240,12 @@ export function placeIn(sorted: Float64Array, number: number): number {
 
 // Opens usage: its service, and what answers its route.
 
-export interface UsageService {
-  /** Reads the usage of a profile's SIMs, once at a time. Repeating it reports no SIM twice. */
-  readonly sync: (profile: string, signal?: AbortSignal) => StartedSync;
-}
+export type UsageService = ReturnType<typeof openUsage>["service"];
 
 /** A sync that has started. `report` rejects as `readUsage`. */
 type StartedSync = Readonly<{ syncId: string; report: Promise<routes.UsageReport> }>;
 
-export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store">): Opened<UsageService> {
+export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store">) {
   const { config, clock, feed, lifecycle, logger } = kernel;
   const running = new Map<string, StartedSync>();
   let closing: AbortController | undefined;
@@ -278,7 +275,8 @@ export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store"
     }
   };
 
-  const sync: UsageService["sync"] = (profile, signal) => {
+  /** Reads the usage of a profile's SIMs, once at a time. Repeating it reports no SIM twice. */
+  const sync = (profile: string, signal?: AbortSignal): StartedSync => {
     // Registered by the first sync, so that it stops before the schedules that wait for it.
     if (closing === undefined) lifecycle.onStop("usage", () => closing?.abort(new Error("this process is stopping")));
     closing ??= new AbortController();
@@ -295,7 +293,7 @@ export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store"
 
   return {
     service: { sync },
-    routes: ({ process }) => [
+    routes: ({ process }: RouteDeps) => [
       endpoint(routes.syncUsage, ({ query, signal }) => {
         const profile = kernel.profileOf(query.profile);
         context.operations();
