@@ -75,7 +75,7 @@ export function localCaller(context: Context, app: App, output: Output): Caller 
     client: localClient((route) => app.endpointOf(route), {
       by: actor,
       signal: interrupt,
-      note: (done) => (context.done = done),
+      note: (about, made) => (context.done = { about, made }),
     }),
     profile: app.kernel.config.profile,
     app,

@@ -46,26 +46,20 @@ export function clientOf(send: Send): Client {
 /**
  * Calls handlers in this process.
  * @param caller `by`: who calls, as events and runs name it; `signal`: aborts when the caller no longer waits; `note` gets
- *   what the audit log says of a response
+ *   what the audit log says of a response, and the ID of the created object
  */
 export function localClient(
   endpointOf: (route: Route) => Promise<Endpoint>,
-  caller: Pick<Call<Route>, "by" | "signal"> & { readonly note?: (done: Done) => void },
+  caller: Pick<Call<Route>, "by" | "signal"> & { readonly note: (about: string, made: string | undefined) => void },
 ): Client {
   return clientOf(async (route, request) => {
     const { result, made } = await carryOut(await endpointOf(route), callOf(route, request, caller));
     const about = aboutOf(route, result);
-    if (about !== undefined) caller.note?.({ about, made });
+    if (about !== undefined) caller.note(about, made);
     if (route.answer === "lines") return (result as Lines).lines;
     // As over HTTP, where a field that is not declared does not leave the worker.
     return route.answer.parse(result);
   });
-}
-
-/** Description of a change, and the ID of the created object. */
-interface Done {
-  readonly about: string;
-  readonly made: string | undefined;
 }
 
 /** Carries out a checked request, without an idempotency key. */
