@@ -145,7 +145,11 @@ export interface Lines {
   readonly lines: AsyncIterable<string>;
 }
 
-type Handled<R extends Route> = R["answer"] extends z.ZodType ? z.input<R["answer"]> : Lines;
+type Handled<R extends Route> = R["answer"] extends z.ZodUndefined
+  ? void
+  : R["answer"] extends z.ZodType
+    ? z.input<R["answer"]>
+    : Lines;
 
 /** A route with its handler. */
 export interface Endpoint {

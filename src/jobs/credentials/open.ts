@@ -285,7 +285,7 @@ export class CredentialService {
     return [
       endpoint(routes.createCredentials, (call) => this.create(oneSet(call), call.body)),
       endpoint(routes.updateCredentials, (call) => this.update(oneSet(call), call.body)),
-      endpoint(routes.deleteCredentials, (call) => this.delete(oneSet(call)).then(() => undefined)),
+      endpoint(routes.deleteCredentials, (call) => this.delete(oneSet(call))),
       endpoint(routes.listCredentials, async ({ query, signal }) => {
         return { credentials: await this.list(profileOf(query.profile), signal), nextCursor: null };
       }),

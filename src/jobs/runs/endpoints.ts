@@ -95,10 +95,7 @@ function planEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       fileName: `${planId}.verdicts.csv`,
       lines: planLines((await plans.get(planId)).run, deps.ledger),
     })),
-    endpoint(routes.deletePlan, async ({ params }) => {
-      await plans.remove(params.planId);
-      return undefined;
-    }),
+    endpoint(routes.deletePlan, ({ params }) => plans.remove(params.planId)),
   ];
 }
 
@@ -192,7 +189,6 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
     step(routes.approveRun, (runId, by) => control.approve(runId, by)),
     endpoint(routes.deleteRun, async ({ params: { runId } }) => {
       await deps.removal.remove(await readWhenEnded(runId, deps));
-      return undefined;
     }),
     creating(routes.retryRun, ({ params, body, by }) => ({
       ...newRun(deps),

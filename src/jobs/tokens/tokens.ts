@@ -122,9 +122,6 @@ export function tokenEndpoints(tokens: Tokens): readonly Endpoint[] {
     endpoint(routes.createToken, ({ body: { name, role, expires }, by }) =>
       tokens.create({ name, role, ...(expires === undefined ? {} : { expiresAtMs: Date.parse(expires) }) }, by),
     ),
-    endpoint(routes.revokeToken, async ({ params: { name } }) => {
-      await tokens.revoke(name);
-      return undefined;
-    }),
+    endpoint(routes.revokeToken, ({ params }) => tokens.revoke(params.name)),
   ];
 }

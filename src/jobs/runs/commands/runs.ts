@@ -169,15 +169,12 @@ function retryCommand(context: Context): Command {
     );
   const example = "simfleet runs retry r-20261120-103045-x7k2 --yes";
   return withCaller(context, command, example, async (caller, ofRunId, options) => {
-    const { outcome: outcomes, reason, detach, out } = options;
+    const { outcome, reason, detach, out } = options;
     const { client, app, output } = caller;
     const before = await client.call(routes.showRun, { params: { runId: ofRunId } });
     if (detach !== true) await assertCanWrite(out ?? resultsPathOf(before));
     if (detach !== true) await app?.kernel.client(before.profile).whoAmI(context.io.interrupt);
-    const plan = await client.call(routes.planRetry, {
-      params: { runId: ofRunId },
-      query: { outcome: outcomes === undefined ? undefined : [...outcomes], reason },
-    });
+    const plan = await client.call(routes.planRetry, { params: { runId: ofRunId }, query: { outcome, reason } });
     for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
     const question = `${changedText(plan)}. Send ${counted(plan.total, "row")} of ${ofRunId} again?`;
     return startAsked(caller, context, {
@@ -186,7 +183,7 @@ function retryCommand(context: Context): Command {
       start: (confirmed) =>
         client.call(routes.retryRun, {
           params: { runId: ofRunId },
-          body: { ...(outcomes === undefined ? {} : { outcomes: [...outcomes] }), reason, ...confirmed },
+          body: { outcomes: outcome, reason, ...confirmed },
         }),
       startedText: ({ runId, counts }) => `Run ${runId} retries ${counted(counts.total, "row")} of ${ofRunId}.`,
       resultsPathOf,
@@ -271,13 +268,10 @@ export function resultsCommand(context: Context): Command {
     );
   const example = "simfleet runs results r-20261120-103045-x7k2 --outcome failed --out failed.csv";
   return withCaller(context, command, example, async ({ client, output }, runId, options) => {
-    const { outcome: outcomesAsked, out } = options;
+    const { outcome, out } = options;
     const format = options.format === "ndjson" || (output.isJson && out === undefined) ? "ndjson" : "csv";
     const report = await client.call(routes.showRun, { params: { runId } });
-    const lines = await client.call(routes.downloadResults, {
-      params: { runId },
-      query: { format, outcome: outcomesAsked === undefined ? undefined : [...outcomesAsked] },
-    });
+    const lines = await client.call(routes.downloadResults, { params: { runId }, query: { format, outcome } });
     if (out !== undefined) {
       await writeResults(out, lines, "No outcome is lost: choose another path with --out");
       output.answer({ ...report, results: out }, (shown) => `Results: ${shown.results}`);
