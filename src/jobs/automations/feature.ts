@@ -16,11 +16,8 @@ export const automations = feature({
   events,
   needs: { inventory, tasks, runs },
   open: async (kernel, needs) => {
-    const [{ AutomationService }, { automationLog }, { actOn }] = await Promise.all([
-      import("./service.ts"),
-      import("./record.ts"),
-      import("./work.ts"),
-    ]);
+    const { AutomationService, actOn } = await import("./service.ts");
+    const { automationLog } = await import("./record.ts");
     const { config, lifecycle, logger } = kernel;
     const deps = {
       ...kernel,

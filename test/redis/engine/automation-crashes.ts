@@ -9,7 +9,7 @@ import { beforeAll, Feed } from "#events/feed.ts";
 import type { AutomationAction } from "#fleet/task.ts";
 import type { Automation } from "#jobs/automations/config.ts";
 import { everySim } from "#fleet/filter.ts";
-import { actOn } from "#jobs/automations/work.ts";
+import { actOn } from "#jobs/automations/service.ts";
 import { automationLog } from "#jobs/automations/record.ts";
 import { Keys } from "#redis/keys.ts";
 import type { TestRedis } from "../../support/redis.ts";

@@ -6,7 +6,7 @@ import { beforeAll, Feed } from "#events/feed.ts";
 import type { Automation } from "#jobs/automations/config.ts";
 import { everySim } from "#fleet/filter.ts";
 import { automationLog } from "#jobs/automations/record.ts";
-import { type AutomationDeps, actOn } from "#jobs/automations/work.ts";
+import { type AutomationDeps, actOn } from "#jobs/automations/service.ts";
 import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/open.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { CredentialService, reportOfRotation } from "#jobs/credentials/open.ts";
