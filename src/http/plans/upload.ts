@@ -177,12 +177,8 @@ function namedRows(body: unknown): Rows {
 }
 
 /** Without folders and control characters. */
-function nameOf(written: string | undefined): string {
-  const bare =
-    (written ?? "")
-      .split(/[/\\]/)
-      .at(-1)
-      ?.replaceAll(/\p{Cc}/gu, "")
-      .trim() ?? "";
+function nameOf(written = ""): string {
+  const last = written.split(/[/\\]/).at(-1) ?? "";
+  const bare = last.replaceAll(/\p{Cc}/gu, "").trim();
   return bare === "" ? "upload.csv" : bare.slice(0, 200);
 }
