@@ -29,14 +29,13 @@ import * as routes from "./contract.ts";
 
 type FromKernel = Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "account">;
 
-interface UsageSync extends FromKernel, Omit<DownloadDeps, "isLocal"> {
+interface UsageSync extends FromKernel, DownloadDeps {
   readonly profile: string;
   readonly syncId: string;
   readonly startedAtMs: number;
   readonly inventory: Inventory;
   readonly thresholds: readonly Threshold[];
   readonly operations: () => Record<"exportUsage" | "getExportedFile", DeploymentOperation>;
-  readonly isLocal: (profile: string) => boolean;
 }
 
 const crossScript = Script.load(emitScriptPart, new URL("./cross.lua", import.meta.url));
@@ -67,8 +66,7 @@ export async function readUsage(sync: UsageSync) {
   };
   const sumsOf = async (period: UsagePeriod) => {
     const { date } = periodAt(period, startedAtMs);
-    const deps = { ...sync, isLocal: sync.isLocal(profile) };
-    return download(await addressOf(period), deps, (file) => sumExport(file, sims, date, signal));
+    return download(await addressOf(period), sync, (file) => sumExport(file, sims, date, signal));
   };
   const sims = await simsByImsi(sync.inventory, profile, keyColumnOf(sync.account(profile).wording));
   const month = await sumsOf("month");
@@ -256,12 +254,12 @@ export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store"
     hosts: config.deployment.downloads.hosts,
     proxy: config.proxy,
     thresholds: config.usage.thresholds,
-    isLocal: (profile: string) => isLoopback(new URL(requirePlatform(config, profile).authEndpoint).hostname),
   };
 
   const read = async (profile: string, startedAtMs: number, syncId: string, signal: AbortSignal) => {
     try {
-      const counts = await readUsage({ ...context, profile, syncId, startedAtMs, signal });
+      const isLocal = isLoopback(new URL(requirePlatform(config, profile).authEndpoint).hostname);
+      const counts = await readUsage({ ...context, profile, syncId, startedAtMs, isLocal, signal });
       const { sims, unknown, crossed } = counts;
       const fields = { cause: syncId, sims: `${sims}`, unknown: `${unknown}`, crossed: `${crossed}` };
       await feed.emit({ type: "usage.synced", profile, fields });

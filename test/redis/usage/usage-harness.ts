@@ -50,7 +50,7 @@ export class UsageHarness {
         getExportedFile: operationOptions.getExportedFile.example,
       }),
       hosts: ["127.0.0.1"],
-      isLocal: () => true,
+      isLocal: true,
       proxy: undefined,
       userAgent: "test",
       signal: new AbortController().signal,
