@@ -76,8 +76,7 @@ export function mount(
       const hasRows = route.rows === "required" || (route.rows === "optional" && hasBody(request));
       check?.(call, { hasRows });
       if (!hasRows) return answer();
-      const { plans, clock, config } = deps;
-      return withRows(request, { plans, clock, limits: config.http, by: call.by }, answer);
+      return withRows(request, { ...deps, by: call.by }, answer);
     },
   });
 }

@@ -9,12 +9,13 @@ import type { Multipart } from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { type Clock, inTime, secondMs } from "#core/time.ts";
+import { inTime, secondMs } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { outcomes } from "#fleet/run.ts";
 import { issueText } from "#contract/fields.ts";
 import type { Rows } from "#contract/route.ts";
-import type { PlanLimits, Plans, Reservation } from "#jobs/runs/plan/plans.ts";
+import type { Reservation } from "#jobs/runs/plan/plans.ts";
+import type { ControlDeps } from "../deps.ts";
 
 /** An upload is given up when no data arrives for this long. */
 const stallMs = 30 * secondMs;
@@ -41,10 +42,7 @@ export const rowsBody = z
     "give one of where, sims, retryOf and undoOf",
   );
 
-interface UploadDeps {
-  readonly plans: Plans;
-  readonly limits: PlanLimits & { readonly uploadBytes: number };
-  readonly clock: Clock;
+interface UploadDeps extends Pick<ControlDeps, "plans" | "clock" | "config"> {
   /** Who sends them. */
   readonly by: string;
 }
@@ -58,7 +56,7 @@ export async function withRows<T>(
   deps: UploadDeps,
   use: (rows: Rows) => Promise<T>,
 ): Promise<T> {
-  const reservation = await deps.plans.reserve(deps.by, deps.limits);
+  const reservation = await deps.plans.reserve(deps.by, deps.config.http);
   const streams: Readable[] = [];
   try {
     return await use({ ...(await rowsOf(request, { ...deps, reservation, streams })), upload: reservation });
@@ -130,8 +128,8 @@ function notOneFile(): SimfleetError {
 }
 
 /** Yields a stream as it comes, counted. @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT */
-async function* metered(stream: Readable, { limits, clock, reservation }: FileDeps): AsyncGenerator<Buffer> {
-  const { uploadBytes } = limits;
+async function* metered(stream: Readable, { config, clock, reservation }: FileDeps): AsyncGenerator<Buffer> {
+  const { uploadBytes } = config.http;
   // Ending the stream would end the connection, and with it the response: the rest of a rejected file is read and dropped.
   const chunks = stream.iterator({ destroyOnReturn: false });
   try {

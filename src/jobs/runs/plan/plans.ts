@@ -41,10 +41,7 @@ interface KeptPlan {
 }
 
 /** Limits of one caller. */
-export interface PlanLimits {
-  readonly plansPerCaller: number;
-  readonly planBytesPerCaller: number;
-}
+type PlanLimits = Pick<Kernel["config"]["http"], "plansPerCaller" | "planBytesPerCaller">;
 
 /** Room for what one request uploads. */
 export type Reservation = Awaited<ReturnType<Plans["reserve"]>>;
