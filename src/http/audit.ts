@@ -8,8 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { messageOf } from "#core/errors.ts";
 import type { AuditIntent } from "#jobs/audit/service.ts";
 import type { ControlDeps } from "./deps.ts";
-import { countPerMinute } from "./auth/access.ts";
-import { actorOf } from "./auth/principal.ts";
+import { actorOf, countPerMinute } from "./auth/access.ts";
 
 const idForm = /^[\w-]{1,64}$/;
 /** Rejections of unknown callers that are recorded per minute. */

@@ -7,9 +7,8 @@ import type { Plans } from "#jobs/runs/plan/plans.ts";
 import type { ScheduleService } from "#jobs/schedules/service.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { Reading } from "#telemetry/metrics.ts";
-import type { Access, AuthFailures } from "./auth/access.ts";
+import type { Access, AuthFailures, Principal } from "./auth/access.ts";
 import type { EventStreams } from "./event-streams.ts";
-import type { Principal } from "./auth/principal.ts";
 
 export interface ControlDeps extends Pick<Kernel, "config" | "clock" | "logger" | "profileOf" | "redis" | "keys"> {
   readonly endpoints: readonly Endpoint[];

@@ -9,7 +9,7 @@ import { aboutOf, type Creation, type Route } from "#contract/route.ts";
 import { errorCatalogue, SimfleetError } from "#core/errors.ts";
 import { minuteMs } from "#core/time.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { actorOf } from "./auth/principal.ts";
+import { actorOf } from "./auth/access.ts";
 
 const keyForm = /^[\x21-\x7e]{1,255}$/;
 const keepSeconds = 86_400;

@@ -16,7 +16,7 @@ import {
   type Route,
   type Rows,
 } from "#contract/route.ts";
-import { actorOf } from "./auth/principal.ts";
+import { actorOf } from "./auth/access.ts";
 import type { Api, ControlDeps } from "./deps.ts";
 import { once } from "./idempotency.ts";
 import { withRows } from "./plans/upload.ts";

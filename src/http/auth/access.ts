@@ -7,21 +7,30 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenOptions } from "#config/sections/http.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
-import type { Tokens } from "#jobs/tokens/tokens.ts";
-import type { JwtReader } from "./jwt.ts";
-import type { Principal } from "./principal.ts";
+import type { Bearer, Tokens } from "#jobs/tokens/tokens.ts";
 import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
 import { isAtLeast } from "#fleet/role.ts";
 import type { ConnectionLimits } from "../connection-limits.ts";
 import { sendProblem } from "../problem.ts";
 import { isLoopback } from "#core/loopback.ts";
 
+/** A caller; its credential ends at `expiresAtMs`, or not. */
+export interface Principal extends Bearer {
+  /** `trigger`: the sender of a signed message, whose name is the schedule's. */
+  readonly kind: "token" | "jwt" | "admin-token" | "trigger";
+}
+
+/** The actor as runs, events and the audit log name it: `token:ci`, `jwt:anna`. */
+export function actorOf(principal: Principal | undefined): string {
+  return principal === undefined ? "nobody" : `${principal.kind}:${principal.name}`;
+}
+
 interface AccessDeps {
   readonly tokens: readonly TokenOptions[];
   /** In clear: it comes from a secret of the configuration or of the data directory. */
   readonly adminToken: string | undefined;
   readonly stored?: Pick<Tokens, "bearerOf" | "noteUse">;
-  readonly jwt: Pick<JwtReader, "principalOf"> | undefined;
+  readonly jwt: { principalOf(token: string): Promise<Principal> } | undefined;
   readonly clock: Clock;
 }
 

@@ -9,14 +9,12 @@ import { SimfleetError } from "#core/errors.ts";
 import { fetchThrough, type OutgoingProxy } from "#core/proxy.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { type Role, roles } from "#fleet/role.ts";
-import type { Principal } from "./principal.ts";
+import type { Principal } from "./access.ts";
 
 const toleranceSeconds = 30;
 const fetchMs = 5_000;
 /** Codes that speak of the token; the others are of the keys, and no fault of the caller. */
 const ofTheToken = /^ERR_(?:JWT|JWS|JOSE_ALG|JOSE_NOT_SUPPORTED|JWKS_NO_MATCHING|JWKS_MULTIPLE)/;
-
-export type JwtReader = ReturnType<typeof jwtReader>;
 
 export function jwtReader(options: JwtOptions, clock: Clock, proxy?: OutgoingProxy) {
   const { issuer, audience, algorithms, roleClaim } = options;

@@ -9,7 +9,7 @@ import { SimfleetError } from "#core/errors.ts";
 import type { Triggers } from "#jobs/schedules/config.ts";
 import { isSameKey, signatureFault } from "#events/webhook/webhook-signature.ts";
 import type { Api, ControlDeps } from "../deps.ts";
-import { actorOf } from "../auth/principal.ts";
+import { actorOf } from "../auth/access.ts";
 import { id, nothing } from "#contract/fields.ts";
 
 const maxBytes = 65_536;
