@@ -33,10 +33,8 @@ export interface AnyRequest {
   readonly rows?: RowsRequest | undefined;
 }
 
-/** Carries a request to the handler of its route, and brings the result back. */
-export type Send = (route: Route, request: AnyRequest) => Promise<unknown>;
-
-export function clientOf(send: Send): Client {
+/** @param send carries a request to the handler of its route, and brings the result back */
+export function clientOf(send: (route: Route, request: AnyRequest) => Promise<unknown>): Client {
   return {
     call: async <R extends Route>(route: R, ...[request]: RequestOf<R>) =>
       (await send(route, request ?? {})) as Answer<R>,

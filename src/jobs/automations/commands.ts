@@ -19,8 +19,6 @@ const decisionTexts = {
   loop: "would stop: the event was caused by its own change",
 } as const;
 
-const decisionHeadings = ["AT", "EVENT", "SIM", "DECISION"] as const;
-
 /** Commands about one automation: name, route and description. */
 const steps = [
   ["pause", routes.pauseAutomation, "Pause an automation"],
@@ -102,5 +100,5 @@ const automationList = listOf("automations", routes.listAutomations, {
 function decisionsText(decisions: Awaited<ReturnType<AutomationService["dryRun"]>>): string {
   if (decisions.length === 0) return "No matching events.";
   const rows = decisions.map(({ at, type, sim, decision }) => [at, type, sim ?? "-", decisionTexts[decision]]);
-  return table(decisionHeadings, rows);
+  return table(["AT", "EVENT", "SIM", "DECISION"], rows);
 }

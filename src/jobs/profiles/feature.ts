@@ -7,10 +7,8 @@ export const profiles = feature({
   events,
   open: ({ config }) => ({
     routes: async () => {
-      const [{ endpoint }, { listProfiles }] = await Promise.all([
-        import("#contract/route.ts"),
-        import("./contract.ts"),
-      ]);
+      const { endpoint } = await import("#contract/route.ts");
+      const { listProfiles } = await import("./contract.ts");
       const { profiles: configured, profile: selected, deployment } = config;
       const reports = Object.entries(configured).map(([name, { profile, credentials }]) => ({
         name,

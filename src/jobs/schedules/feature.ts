@@ -13,11 +13,9 @@ export const schedules = feature({
   events,
   needs: { tasks, runs },
   open: async (kernel, needs) => {
-    const [{ ScheduleService }, { scheduleLog }, { pollSchedules, workOnSchedule }] = await Promise.all([
-      import("./service.ts"),
-      import("./record.ts"),
-      import("./work.ts"),
-    ]);
+    const { ScheduleService } = await import("./service.ts");
+    const { scheduleLog } = await import("./record.ts");
+    const { pollSchedules, workOnSchedule } = await import("./work.ts");
     const { clock, logger, lifecycle, config } = kernel;
     const { schedules: configured } = config;
     const context = {

@@ -27,9 +27,7 @@ import type { RouteDeps } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import * as routes from "./contract.ts";
 
-type FromKernel = Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "account">;
-
-interface UsageSync extends FromKernel, DownloadDeps {
+interface UsageSync extends Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "account">, DownloadDeps {
   readonly profile: string;
   readonly syncId: string;
   readonly startedAtMs: number;
