@@ -29,62 +29,54 @@ export const faultRates = z
     "the probabilities add up to more than 1",
   );
 
-export type FaultRates = Readonly<z.output<typeof faultRates>>;
+export type Faults = ReturnType<typeof openFaults>;
 
-interface Options {
-  readonly seed: number;
-  readonly faults: FaultRates;
-  readonly faultsOnAuth: boolean;
-}
-
-export class Faults {
-  /** Number of calls affected by each kind. */
-  counts: Partial<Record<FaultKind, number>> = {};
-  /** Probabilities, which can be replaced. */
-  rates: FaultRates;
+export function openFaults(options: { seed: number; faults: z.output<typeof faultRates>; faultsOnAuth: boolean }) {
+  let random = seededRandom(options.seed);
   /** Requested faults that have not been applied yet, of one operation or of any. */
-  readonly ordered: { readonly kind: FaultKind; readonly operation: string | undefined }[] = [];
-  readonly #options: Options;
-  #random: () => number;
+  const ordered: { readonly kind: FaultKind; readonly operation: string | undefined }[] = [];
 
-  constructor(options: Options) {
-    this.#options = options;
-    this.rates = options.faults;
-    this.#random = seededRandom(options.seed);
-  }
+  const takeOrdered = (called: string | undefined): FaultKind | undefined => {
+    const index = ordered.findIndex(({ operation }) => operation === undefined || operation === called);
+    return index < 0 ? undefined : ordered.splice(index, 1)[0]?.kind;
+  };
 
-  /** Applies this fault to the next `count` calls that can have one: of any operation, or of the named one alone. */
-  next(kind: FaultKind, count = 1, operation?: string): void {
-    for (let i = 0; i < count; i += 1) this.ordered.push({ kind, operation });
-  }
-
-  /** The fault of the current call, if any. */
-  draw(call: { isAuth: boolean; operation?: string | undefined }): FaultKind | undefined {
-    if (call.isAuth && !this.#options.faultsOnAuth) return undefined;
-    const kind = this.#takeOrdered(call.operation) ?? this.#drawByRate();
-    if (kind !== undefined) this.counts[kind] = (this.counts[kind] ?? 0) + 1;
-    return kind;
-  }
-
-  /** Restores the initial state. */
-  reset(): void {
-    this.rates = this.#options.faults;
-    this.ordered.length = 0;
-    this.#random = seededRandom(this.#options.seed);
-    this.counts = {};
-  }
-
-  #takeOrdered(called: string | undefined): FaultKind | undefined {
-    const index = this.ordered.findIndex(({ operation }) => operation === undefined || operation === called);
-    return index < 0 ? undefined : this.ordered.splice(index, 1)[0]?.kind;
-  }
-
-  #drawByRate(): FaultKind | undefined {
-    let left = this.#random();
+  const drawByRate = (): FaultKind | undefined => {
+    let left = random();
     for (const kind of faultKinds) {
-      left -= this.rates[kind] ?? 0;
+      left -= faults.rates[kind] ?? 0;
       if (left < 0) return kind;
     }
     return undefined;
-  }
+  };
+
+  const faults = {
+    /** Number of calls affected by each kind. */
+    counts: {} as Partial<Record<FaultKind, number>>,
+    /** Probabilities, which can be replaced. */
+    rates: options.faults,
+    ordered,
+
+    /** Applies this fault to the next `count` calls that can have one: of any operation, or of the named one alone. */
+    next(kind: FaultKind, count = 1, operation?: string): void {
+      for (let i = 0; i < count; i += 1) ordered.push({ kind, operation });
+    },
+
+    /** The fault of the current call, if any. */
+    draw(call: { isAuth: boolean; operation?: string | undefined }): FaultKind | undefined {
+      if (call.isAuth && !options.faultsOnAuth) return undefined;
+      const kind = takeOrdered(call.operation) ?? drawByRate();
+      if (kind !== undefined) faults.counts[kind] = (faults.counts[kind] ?? 0) + 1;
+      return kind;
+    },
+
+    /** Restores the initial state. */
+    reset(): void {
+      faults.rates = options.faults;
+      ordered.length = 0;
+      random = seededRandom(options.seed);
+      faults.counts = {};
+    },
+  };
+  return faults;
 }

@@ -10,10 +10,10 @@ import { messageOf, SimfleetError } from "#core/errors.ts";
 import { openAccounts } from "./account/accounts.ts";
 import type { Controls } from "./control.ts";
 import { openExchange } from "./exchange.ts";
-import { Faults } from "./faults.ts";
+import { openFaults } from "./faults.ts";
 import { openFleet } from "./sims/fleet.ts";
 import { resolveOptions, type SandboxOptions } from "./options.ts";
-import { SandboxState } from "./state.ts";
+import { openState } from "./state.ts";
 import { openThrottle } from "./quota.ts";
 
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
@@ -27,14 +27,14 @@ const keepAliveTimeoutMs = 72_000;
 export async function startSandbox(given: Partial<SandboxOptions> = {}) {
   const options = resolveOptions(given);
   const closing = new AbortController();
-  const state = new SandboxState(options);
+  const state = openState(options);
   const controls: Controls = {
     options,
     accounts: await openAccounts(options),
     state,
     fleet: openFleet(state),
     throttle: openThrottle(options),
-    faults: new Faults(options),
+    faults: openFaults(options),
   };
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, openExchange(controls, closing.signal));
   try {

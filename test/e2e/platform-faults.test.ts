@@ -11,7 +11,7 @@ async function applyAll(harness: CliHarness, rows: number): Promise<{ results: s
   expect(applied.document.counts).toMatchObject({ total: rows, done: rows });
   const results = await harness.read(applied.document.results ?? "");
   for (const { simId = "", speedClass } of resultRows(results)) {
-    expect(harness.sandbox.state.speedClassOf(simId)).toBe(speedClass);
+    expect(harness.sandbox.state.recordOf(simId)?.speedClass).toBe(speedClass);
     expect(harness.sandbox.state.acceptedChanges(simId)).toBeGreaterThan(0);
   }
   expect(applied.document.throttled).toBe(harness.sandbox.state.totals.throttled);

@@ -52,8 +52,6 @@ const request = z.object({
 
 const idPattern = /^[A-Za-z0-9._-]{1,100}$/;
 
-export type CredentialSets = ReturnType<typeof credentialSets>;
-
 export function credentialSets({ clock, operations }: Pick<SandboxOptions, "clock" | "operations">) {
   const records = new Map<string, CredentialRecord>();
   const secrets = new Map<string, Body>();
@@ -137,8 +135,6 @@ export interface GroupRecord {
 }
 
 const namespacePattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
-
-export type Groups = ReturnType<typeof groups>;
 
 export function groups({ clock, operatorId, groups: given }: SandboxOptions) {
   const records = new Map<string, GroupRecord>();

@@ -21,8 +21,6 @@ interface UsageExport extends Readonly<z.infer<typeof order>> {
   readonly signature: string;
 }
 
-export type UsageExports = ReturnType<typeof usageExports>;
-
 export function usageExports(options: SandboxOptions, sims: Sims) {
   const { clock, exportMs, exportFailures, seed } = options;
   const exports = new Map<string, UsageExport>();

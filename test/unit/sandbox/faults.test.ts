@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { describe, expect, test, vi } from "vitest";
-import { type FaultKind, Faults } from "#sandbox/faults.ts";
+import { type FaultKind, openFaults } from "#sandbox/faults.ts";
 import { openSandbox, quotaOf } from "./open-sandbox.ts";
 
 async function struckBy(kind: FaultKind, options: Parameters<typeof openSandbox>[0] = {}) {
@@ -115,7 +115,7 @@ describe("fault selection", () => {
   test("faults follow the configured probabilities and depend only on the seed", () => {
     const rates = { reset: 0.1, slow: 0.3 };
     const drawn = (seed: number) => {
-      const faults = new Faults({ seed, faults: rates, faultsOnAuth: false });
+      const faults = openFaults({ seed, faults: rates, faultsOnAuth: false });
       return Array.from({ length: 5_000 }, () => faults.draw({ isAuth: false }));
     };
     const shareOf = (kind: FaultKind) => drawn(1).filter((fault) => fault === kind).length / 5_000;
