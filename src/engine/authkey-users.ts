@@ -4,7 +4,7 @@
  */
 import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
-import { WorkerRegistry } from "./queue/worker-registry.ts";
+import { openWorkerRegistry } from "./queue/worker-registry.ts";
 
 /** Longer than that of workers: a process that stands still for some seconds continues with the AuthKey that it had. */
 const livesMs = 10_000;
@@ -20,7 +20,7 @@ export const usersOf = (profile: string): string => `users-of-authkeys-${profile
 export type AuthKeyUsers = ReturnType<typeof authKeyUsers>;
 
 export function authKeyUsers({ redis, keys }: { readonly redis: Redis; readonly keys: Keys }) {
-  const registry = new WorkerRegistry({ redis, keys, livesMs });
+  const registry = openWorkerRegistry({ redis, keys, livesMs });
   /** By profile and process. */
   const said = new Map<
     string,

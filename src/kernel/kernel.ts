@@ -13,7 +13,7 @@ import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { version } from "#core/version.ts";
 import { poisonGuard } from "#engine/poison-guard.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Feed } from "#events/feed.ts";
 import { feedTail } from "#events/tail.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
@@ -87,7 +87,7 @@ function build(
   const connect = (name: string): Redis => connections.connect(name);
   const keys = new Keys();
   const stores = { redis, keys, bounds: config.events, clock };
-  const workerRegistry = new WorkerRegistry(stores);
+  const workerRegistry = openWorkerRegistry(stores);
   const guard = poisonGuard({ ...stores, workerRegistry, onQuarantined: (message) => logger.error(message) });
   lifecycle.onStop("marks of work", () => guard.close());
   const needed = { ofReplica: redisFacts.hasReplicas, ofFile: redisFacts.acknowledgesFile };

@@ -8,7 +8,6 @@ import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 
 const script = Script.load(new URL("./live-workers.lua", import.meta.url));
-const usualLifeMs = 5_000;
 const renewMs = 1_500;
 
 interface Entry {
@@ -17,49 +16,40 @@ interface Entry {
   readonly workerId: string;
 }
 
-export class WorkerRegistry {
-  readonly #redis: Redis;
-  readonly #keys: Keys;
-  readonly #livesMs: number;
+export type WorkerRegistry = ReturnType<typeof openWorkerRegistry>;
+
+/** @param options `livesMs`: how long an entry is valid after its last renewal; 5,000 by default */
+export function openWorkerRegistry({ redis, keys, livesMs = 5_000 }: { redis: Redis; keys: Keys; livesMs?: number }) {
   /** Keys that this process renews, all at once. */
-  readonly #announced = new Set<Entry>();
-  #stopRenewing: (() => void) | undefined;
+  const announced = new Set<Entry>();
+  let stopRenewing: (() => void) | undefined;
 
-  /** @param options `livesMs`: how long an entry is valid after its last renewal; 5,000 by default */
-  constructor(options: { redis: Redis; keys: Keys; livesMs?: number }) {
-    this.#redis = options.redis;
-    this.#keys = options.keys;
-    this.#livesMs = options.livesMs ?? usualLifeMs;
-  }
+  const run = async (entries: readonly Entry[]): Promise<string[]> => {
+    const places = entries.map(({ queue }) => keys.liveWorkers(queue));
+    const workerIds = entries.map(({ workerId }) => workerId);
+    return (await script.run(redis, places, [livesMs, ...workerIds])) as string[];
+  };
 
-  /** Registers this process as a worker of the queue until the returned function is called. */
-  async announce(queue: string, workerId: string): Promise<() => Promise<void>> {
-    const entry = { queue, workerId };
-    this.#announced.add(entry);
-    await this.#run([entry]).catch(() => undefined);
-    this.#stopRenewing ??= every(renewMs, () => void this.#run([...this.#announced]).catch(() => undefined));
-    return async () => {
-      this.#announced.delete(entry);
-      if (this.#announced.size === 0) {
-        this.#stopRenewing?.();
-        this.#stopRenewing = undefined;
-      }
-      // It has been announced again meanwhile.
-      if ([...this.#announced].some((one) => one.queue === queue && one.workerId === workerId)) return;
-      await this.#redis.zrem(this.#keys.liveWorkers(queue), workerId).catch(() => undefined);
-    };
-  }
+  return {
+    /** Registers this process as a worker of the queue until the returned function is called. */
+    announce: async (queue: string, workerId: string): Promise<() => Promise<void>> => {
+      const entry = { queue, workerId };
+      announced.add(entry);
+      await run([entry]).catch(() => undefined);
+      stopRenewing ??= every(renewMs, () => void run([...announced]).catch(() => undefined));
+      return async () => {
+        announced.delete(entry);
+        if (announced.size === 0) {
+          stopRenewing?.();
+          stopRenewing = undefined;
+        }
+        // It has been announced again meanwhile.
+        if ([...announced].some((one) => one.queue === queue && one.workerId === workerId)) return;
+        await redis.zrem(keys.liveWorkers(queue), workerId).catch(() => undefined);
+      };
+    },
 
-  /** Ids of the processes that currently work on the queue. */
-  workers(queue: string): Promise<string[]> {
-    return this.#run([{ queue, workerId: "" }]);
-  }
-
-  async #run(entries: readonly Entry[]): Promise<string[]> {
-    const keys = entries.map(({ queue }) => this.#keys.liveWorkers(queue));
-    return (await script.run(this.#redis, keys, [
-      this.#livesMs,
-      ...entries.map(({ workerId }) => workerId),
-    ])) as string[];
-  }
+    /** Ids of the processes that currently work on the queue. */
+    workers: (queue: string): Promise<string[]> => run([{ queue, workerId: "" }]),
+  };
 }

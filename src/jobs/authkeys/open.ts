@@ -5,7 +5,7 @@ import { SimfleetError } from "#core/errors.ts";
 import type { AuthKeyUser } from "#engine/authkey-users.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { type ProfileJobs, profileJobs } from "#engine/queue/work-queues.ts";
-import { Seal } from "#engine/seal.ts";
+import { openSeal } from "#engine/seal.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
 import { isUnattended } from "#fleet/task.ts";
 import { openSinks } from "#jobs/credentials/open.ts";
@@ -121,7 +121,7 @@ export class AuthKeyService {
       ...this.#kernel,
       log: this.#rotations,
       users: { list: () => this.#usersOf(owner) },
-      seal: new Seal(keys),
+      seal: openSeal(keys),
       sinks: options.sinks,
       account: authKeyAccount(client(profile), { deployment: config.deployment, purpose: feature, user }),
       quietMs: this.#quietMs(owner),

@@ -10,7 +10,7 @@ import { dayMs } from "#core/time.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { type ProfileJobs, profileJobs } from "#engine/queue/work-queues.ts";
-import { Seal } from "#engine/seal.ts";
+import { openSeal } from "#engine/seal.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
 import { assertUnfrozen } from "#fleet/freeze.ts";
@@ -88,7 +88,7 @@ export class CredentialService {
       log: this.log,
       rotations: config.rotations,
       accountFor: (named) => this.#account(named),
-      seal: new Seal(requireSeal(config, feature)),
+      seal: openSeal(requireSeal(config, feature)),
       sinkDeps: openSinks(this.#kernel, "webhooks"),
     });
   }

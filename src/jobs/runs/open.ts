@@ -1,6 +1,6 @@
 /** Opens runs: their ledger, their queues, and the service. */
 import type { Incident, Working } from "#engine/queue/job-result.ts";
-import { Seal } from "#engine/seal.ts";
+import { openSeal } from "#engine/seal.ts";
 import { letNewSpaceGrow } from "#core/heap-room.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { OpenInventory } from "#jobs/inventory/service.ts";
@@ -21,7 +21,7 @@ export function openRuns(kernel: Kernel, inventory: OpenInventory) {
   const ledger = new Ledger(kernel);
   const removal = runRemoval({ ...kernel, ledger });
   const queues = runQueues({ ...kernel, ledger });
-  const sealInputs = inputSeal(config.seal === undefined ? undefined : new Seal(config.seal));
+  const sealInputs = inputSeal(config.seal === undefined ? undefined : openSeal(config.seal));
   const service = new RunService({
     ...kernel,
     ledger,

@@ -24,7 +24,7 @@ import type { SandboxOptions } from "#sandbox/options.ts";
 import { type AuthKeyRotation, type AuthKeyRotations, authKeyRotations } from "#jobs/authkeys/record.ts";
 import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import { type AuthKeyUsers, authKeyUsers } from "#engine/authkey-users.ts";
-import { Seal } from "#engine/seal.ts";
+import { openSeal } from "#engine/seal.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { clientFor } from "../../unit/api/support.ts";
 import type { Around } from "../engine/crashes.ts";
@@ -184,7 +184,7 @@ export class KeyHarness {
     return {
       log,
       users,
-      seal: new Seal({ key: this.#sealKey, previousKey: undefined }),
+      seal: openSeal({ key: this.#sealKey, previousKey: undefined }),
       account: around("account", account),
       sinks: this.sinks,
       clock: systemClock,

@@ -6,7 +6,7 @@ import { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#jobs/drop-folder/config.ts";
 import { DropFolderWork, type FileRuns, droppedFileRuns } from "#jobs/drop-folder/work.ts";
 import { Limiter } from "#limiter/limiter.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { runQueues } from "#jobs/runs/work/queue.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
@@ -35,7 +35,7 @@ export function dropParts(of: {
   const clock = systemClock;
   const storeDeps = { redis, keys, bounds: keptBounds, clock };
   const ledger = new Ledger(storeDeps);
-  const workerRegistry = new WorkerRegistry({ redis, keys });
+  const workerRegistry = openWorkerRegistry({ redis, keys });
   const { runs: runService } = runServiceOn(
     { redis, keys },
     {

@@ -3,7 +3,7 @@
  * gone. Nothing that they would have done afterwards is done.
  */
 import { poisonGuard, type PoisonGuard } from "#engine/poison-guard.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import type { TestRedis } from "../../support/redis.ts";
 
@@ -15,7 +15,7 @@ export function openGuards(place: Pick<TestRedis, "redis" | "keys">) {
   const { redis } = place;
   const messages: string[] = [];
   const open = (): PoisonGuard => {
-    const workerRegistry = new WorkerRegistry({ redis, keys });
+    const workerRegistry = openWorkerRegistry({ redis, keys });
     return poisonGuard({ redis, keys, workerRegistry, onQuarantined: (message) => messages.push(message) });
   };
   /** A process dies where `work` calls `die`. */

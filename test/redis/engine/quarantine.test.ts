@@ -12,7 +12,7 @@ import { rotationLog } from "#jobs/credentials/record.ts";
 import { CredentialService, reportOfRotation } from "#jobs/credentials/open.ts";
 import { statusOf } from "#jobs/credentials/work.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { syncInventory } from "#jobs/inventory/work.ts";
 import { reportOfSync } from "#jobs/inventory/service.ts";
 import type { Sandbox } from "#sandbox/server.ts";
@@ -80,7 +80,7 @@ it("a rotation that was quarantined is continued by a request of a person, not b
     ...place,
     bounds: keptBounds,
     clock,
-    workerRegistry: new WorkerRegistry(place),
+    workerRegistry: openWorkerRegistry(place),
     lifecycle: { onStop: (_: string, stop: () => Promise<void>) => onTestFinished(stop) },
     config: { rotations: { [rotation.name]: rotation }, seal: { key: harness.key }, unread: [] },
   } as unknown as Kernel);

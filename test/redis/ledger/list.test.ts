@@ -1,7 +1,7 @@
 /** How many commands a long list of runs takes. */
 import { expect, it } from "vitest";
 import { Limiter } from "#limiter/limiter.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { submit } from "./run-of.ts";
@@ -11,7 +11,7 @@ const { keys, connect } = openTestRedis();
 
 it("listing 515 runs takes one script call per hundred runs and one per quota", async () => {
   const redis = connect();
-  const workerRegistry = new WorkerRegistry({ redis, keys });
+  const workerRegistry = openWorkerRegistry({ redis, keys });
   const limiter = new Limiter({ redis, keys });
   const { runs, ledger } = runServiceOn({ redis, keys }, { limiter, workerRegistry });
   for (let n = 0; n < 515; n += 1) {

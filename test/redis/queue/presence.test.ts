@@ -2,13 +2,13 @@
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { queueDepths, workQueues } from "#engine/queue/work-queues.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
 const { redis, keys, connect, lifecycle } = openTestRedis();
-const workerRegistry = new WorkerRegistry({ redis, keys });
+const workerRegistry = openWorkerRegistry({ redis, keys });
 
 it("a worker counts from its announcement until it leaves and only for its own queue", async () => {
   const leave = await workerRegistry.announce("calls-a", "w-1");
@@ -43,7 +43,7 @@ it("a killed worker no longer counts once its entry expires", async () => {
 it("workers and queues are found without scanning Redis", async () => {
   const own = connect();
   const commands = commandsOf(own);
-  const ownRegistry = new WorkerRegistry({ redis: own, keys });
+  const ownRegistry = openWorkerRegistry({ redis: own, keys });
   const deps = { redis: own, connect: () => own, keys, workerRegistry: ownRegistry, clock: systemClock, lifecycle };
   const queues = workQueues({ connection: "queues", nameOf: (key) => key }, deps);
   await (await queues.queue("calls-d")).add("job", {});

@@ -3,7 +3,7 @@ import type { Redis } from "ioredis";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { workQueues } from "#engine/queue/work-queues.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
@@ -18,7 +18,7 @@ it("a consumer whose connection no longer takes jobs starts waiting work after a
   };
   const queues = workQueues<{ n: number }>(
     { connection: "queues", nameOf: (key) => `stuck-${key}` },
-    { connect: open, keys, workerRegistry: new WorkerRegistry({ redis, keys }), clock: systemClock, lifecycle },
+    { connect: open, keys, workerRegistry: openWorkerRegistry({ redis, keys }), clock: systemClock, lifecycle },
   );
   const done: number[] = [];
   const working = await queues.consume("a", {

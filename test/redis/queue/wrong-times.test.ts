@@ -5,7 +5,7 @@ import { minuteMs, systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { profileJobs, workQueues } from "#engine/queue/work-queues.ts";
 import { QueueWorker } from "#engine/queue/queue-worker.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { repairTimes } from "#engine/queue/wrong-times.ts";
 import { runQueues } from "#jobs/runs/work/queue.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -13,7 +13,7 @@ import { until } from "../../support/until.ts";
 import { keptBounds, submit } from "../ledger/run-of.ts";
 
 const { redis, keys, connect, lifecycle } = openTestRedis();
-const workerRegistry = new WorkerRegistry({ redis, keys });
+const workerRegistry = openWorkerRegistry({ redis, keys });
 const dayMs = 1_440 * minuteMs;
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
 

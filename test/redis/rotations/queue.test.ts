@@ -3,14 +3,14 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { profileJobs } from "#engine/queue/work-queues.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
 const place = openTestRedis();
 
 it("the rotation queue runs when a user asks or a step is due, and not before", async () => {
-  const workerRegistry = new WorkerRegistry(place);
+  const workerRegistry = openWorkerRegistry(place);
   const queues = profileJobs("rotations", "the-rotations", {
     connect: () => place.connect(),
     keys: place.keys,

@@ -22,7 +22,7 @@ import type { Keys } from "#redis/keys.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { type RotationRecord, rotationLog } from "#jobs/credentials/record.ts";
-import { Seal } from "#engine/seal.ts";
+import { openSeal } from "#engine/seal.ts";
 import { clientFor, type Platform, startPlatform } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
@@ -173,7 +173,7 @@ export class RotationHarness {
     return {
       log: rotationLog({ redis: between("redis", place.redis), keys: place.keys, bounds: keptBounds }),
       feed: this.feed,
-      seal: new Seal({ key: this.key, previousKey: undefined }),
+      seal: openSeal({ key: this.key, previousKey: undefined }),
       clock: this.clock,
       guard: noGuard,
       sinkDeps: {
@@ -237,7 +237,7 @@ export class RotationHarness {
   async sealed(): Promise<string | undefined> {
     const { rotationId, sealed } = await this.record();
     if (sealed === undefined) return undefined;
-    const { key } = await new Seal({ key: this.key, previousKey: undefined }).open(rotationId, sealed);
+    const { key } = await openSeal({ key: this.key, previousKey: undefined }).open(rotationId, sealed);
     const value = key?.reveal();
     key?.forget();
     return value;

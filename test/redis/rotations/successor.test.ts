@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
 import { Secret, liveSecrets } from "#core/secret.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
-import { Seal } from "#engine/seal.ts";
+import { openSeal } from "#engine/seal.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { type HarnessOptions, oldSecret, RotationHarness } from "./rotation-harness.ts";
 
@@ -279,7 +279,7 @@ describe("rotations that wait for a manual fix", () => {
     const other = harness.context();
     const changed = {
       ...other,
-      seal: new Seal({ key: new Secret(Buffer.alloc(32).toString("base64url")), previousKey: undefined }),
+      seal: openSeal({ key: new Secret(Buffer.alloc(32).toString("base64url")), previousKey: undefined }),
     };
     await harness.work(changed);
     expect(await harness.record()).toMatchObject({ state: "generated", waitsFor: "fault" });
@@ -287,7 +287,7 @@ describe("rotations that wait for a manual fix", () => {
     harness.clock.pass(60_000);
     await harness.work({
       ...changed,
-      seal: new Seal({ key: new Secret(Buffer.alloc(32).toString("base64url")), previousKey: key }),
+      seal: openSeal({ key: new Secret(Buffer.alloc(32).toString("base64url")), previousKey: key }),
     });
     expect((await harness.record()).state).toBe("created");
     expect(harness.heard).toEqual([harness.handed]);

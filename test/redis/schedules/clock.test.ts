@@ -1,7 +1,7 @@
 /** When a worker polls its schedules: when they are due, and every second. */
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { parseCron } from "#fleet/time/cron.ts";
 import type { Schedule } from "#jobs/schedules/config.ts";
 import { pollSchedules, schedulesQueue } from "#jobs/schedules/work.ts";
@@ -9,7 +9,7 @@ import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
 const { redis, keys } = openTestRedis();
-const workerRegistry = new WorkerRegistry({ redis, keys });
+const workerRegistry = openWorkerRegistry({ redis, keys });
 
 const nightly: Schedule = {
   name: "nightly",

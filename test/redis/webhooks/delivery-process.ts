@@ -8,7 +8,7 @@ import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { Feed } from "#events/feed.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
@@ -52,7 +52,7 @@ const webhooks = openWebhooks({
   keys,
   bounds: keptBounds,
   connect,
-  workerRegistry: new WorkerRegistry({ redis, keys }),
+  workerRegistry: openWorkerRegistry({ redis, keys }),
 } as unknown as Kernel);
 await webhooks.consume(({ message }) => console.error(message));
 console.log("ready");

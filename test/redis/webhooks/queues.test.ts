@@ -6,7 +6,7 @@ import { Lifecycle } from "#core/lifecycle.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { DeliveryLog } from "#jobs/webhooks/deliveries.ts";
 import { openWebhooks } from "#jobs/webhooks/open.ts";
@@ -44,7 +44,7 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
     userAgent: "simfleet/test",
     guard: noGuard,
     connect: (): Redis => connect(),
-    workerRegistry: new WorkerRegistry(storeDeps),
+    workerRegistry: openWorkerRegistry(storeDeps),
   } as unknown as Kernel);
   const consume = async (): Promise<void> => {
     for (const deliverer of await webhooks.consume(({ message }) => incidents.push(message))) {

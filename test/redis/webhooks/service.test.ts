@@ -4,7 +4,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.ts";
 import { deliveryQueues } from "#jobs/webhooks/work.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { WebhookService } from "#jobs/webhooks/open.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -22,7 +22,7 @@ const webhooks = [
 function open() {
   const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
   const harness = new DeliveryDeps({ redis, keys: own }, webhooks);
-  const workerRegistry = new WorkerRegistry({ redis, keys: own });
+  const workerRegistry = openWorkerRegistry({ redis, keys: own });
   const queues = deliveryQueues({ connect, keys: own, workerRegistry, clock: systemClock, lifecycle });
   const sent: WebhookMessage[] = [];
   let answer: Sent = { kind: "accepted", status: 200 };
