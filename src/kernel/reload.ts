@@ -13,59 +13,57 @@ import type { Kernel } from "./kernel.ts";
 /** A file that is still being written looks another way at the next look. */
 const lookEveryMs = secondMs;
 
-export class ConfigReload {
-  /** Aborts when there is a newer configuration, which is then in `next`. */
-  readonly signal: AbortSignal;
-  next: { readonly config: Config; readonly seen: string } | undefined;
-  /** Whether the file was not valid when it was last read. */
-  isRejected = false;
-  readonly #changed = new AbortController();
-  readonly #kernel: Kernel;
-  readonly #load: () => Config;
-  readonly #stopLooking: () => void;
-  #seen: string;
+/** A newer configuration, and what was seen of its file. */
+export type Reloaded = { readonly config: Config; readonly seen: string };
 
-  /** @param seen `lookAt` the file when the configuration in use was read */
-  constructor(kernel: Kernel, load: () => Config, seen: string) {
-    this.#kernel = kernel;
-    this.#load = load;
-    this.signal = this.#changed.signal;
-    this.#seen = seen;
-    let settled = seen;
-    this.#stopLooking = every(lookEveryMs, () => {
-      const look = lookAt(kernel.config);
-      if (look === settled && look !== this.#seen) this.read();
-      settled = look;
-    });
-    process.on("SIGHUP", this.read);
-  }
+/** @param seen `lookAt` the file when the configuration in use was read */
+export function watchConfig({ config, logger, accounts }: Kernel, load: () => Config, seen: string) {
+  const changed = new AbortController();
+  let lastRead = seen;
+  let settled = seen;
+  let next: Reloaded | undefined;
+  let isRejected = false;
 
-  readonly read = (): void => {
-    const { config, logger, accounts } = this.#kernel;
-    this.#seen = lookAt(config);
+  const stop = (): void => {
+    stopLooking();
+    process.off("SIGHUP", readAgain);
+  };
+
+  const readAgain = (): void => {
+    lastRead = lookAt(config);
     try {
-      const newer = this.#load();
-      this.isRejected = false;
+      const newer = load();
+      isRejected = false;
       if (needsRestart(config, newer)) {
         logger.warn("the configuration has changes that need a restart; only changes of tasks are applied without one");
       }
       if (newer.tasksHash === config.tasksHash)
         return logger.info("the configuration was read: its tasks are the same");
-      this.next = { config: withTasksOf(config, newer), seen: this.#seen };
-      this.stop();
-      this.#changed.abort();
+      next = { config: withTasksOf(config, newer), seen: lastRead };
+      stop();
+      changed.abort();
     } catch (thrown) {
-      this.isRejected = true;
+      isRejected = true;
       const reason = messageOf(thrown);
       logger.error({ reason }, "the changed configuration is not valid: the previous one stays in use");
       void accounts.emit("configuration.rejected", { reason });
     }
   };
 
-  stop(): void {
-    this.#stopLooking();
-    process.off("SIGHUP", this.read);
-  }
+  const stopLooking = every(lookEveryMs, () => {
+    const look = lookAt(config);
+    if (look === settled && look !== lastRead) readAgain();
+    settled = look;
+  });
+  process.on("SIGHUP", readAgain);
+  return {
+    /** Aborts when there is a newer configuration, which is then in `next`. */
+    signal: changed.signal,
+    next: () => next,
+    /** Whether the file was not valid when it was last read. */
+    isRejected: () => isRejected,
+    stop,
+  };
 }
 
 /** Fingerprint that changes with each write of the configuration file. Empty without one. */

@@ -9,7 +9,7 @@ import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
 import type { AnyAppFeature } from "./feature.ts";
 import type { Kernel } from "./kernel.ts";
-import { announceTasks, ConfigReload, lookAt } from "./reload.ts";
+import { announceTasks, lookAt, type Reloaded, watchConfig } from "./reload.ts";
 import type { Working } from "#engine/queue/job-result.ts";
 
 const stopMs = 25_000;
@@ -48,11 +48,11 @@ async function serveUntilReload(
   options: ServeOptions,
   seen: string,
   isReloaded = false,
-): Promise<ConfigReload["next"]> {
+): Promise<Reloaded | undefined> {
   const { config, logger, stop, load } = options;
   const app = await App.open(config, options);
   const { kernel } = app;
-  const reload = new ConfigReload(kernel, load, seen);
+  const reload = watchConfig(kernel, load, seen);
   try {
     await announceTasks(kernel);
     if (isReloaded) await kernel.accounts.emit("configuration.reloaded", { hash: config.tasksHash ?? "none" });
@@ -65,7 +65,7 @@ async function serveUntilReload(
       health: {
         isMoving: async () => (await Promise.all(consumers.map((c) => c.isMoving(standstillMs)))).every(Boolean),
         isReady: async () => (await kernel.ping()) && !stop.aborted,
-        isConfigRejected: () => reload.isRejected,
+        isConfigRejected: reload.isRejected,
       },
     });
     if (config.gateway.port !== undefined) {
@@ -89,7 +89,7 @@ async function serveUntilReload(
     const end = AbortSignal.any([stop, stuck.signal, reload.signal]);
     if (!end.aborted) await once(end, "abort");
     stopWatching();
-    const newer = stop.aborted ? undefined : reload.next;
+    const newer = stop.aborted ? undefined : reload.next();
     logger.info(
       newer === undefined ? "the worker is stopping" : "the worker restarts its work: its tasks have changed",
     );
