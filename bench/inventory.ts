@@ -24,7 +24,7 @@ import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { secretFields, usualFields } from "#fleet/sim/sim-fields.ts";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { attachRedis } from "#redis/embedded/embedded.ts";
 import { Keys } from "#redis/keys.ts";
 import { defaultOptions } from "#sandbox/options.ts";
@@ -61,7 +61,7 @@ const embedded = await attachRedis({
   cacheDir: join(homedir(), ".cache", "simfleet"),
   path: process.env.PATH ?? "",
 });
-const connections = new RedisConnections(embedded);
+const connections = redisConnections(embedded);
 const redis = connections.connect("bench");
 
 type Environment = Record<string, string>;

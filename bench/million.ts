@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { minuteMs, systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { summarizeRun } from "#jobs/runs/results/run-summary.ts";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { attachRedis } from "#redis/embedded/embedded.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { Keys } from "#redis/keys.ts";
@@ -74,7 +74,7 @@ const report: Record<string, string> = {};
 let worker: SimfleetProcess | undefined;
 const cacheDir = join(homedir(), ".cache", "simfleet");
 const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
-const connections = new RedisConnections(embedded);
+const connections = redisConnections(embedded);
 const redis = connections.connect("bench");
 try {
   worker = values.run ? await startWorker(env) : undefined;

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { attachRedis } from "#redis/embedded/embedded.ts";
 import { startSandbox } from "#sandbox/server.ts";
 import { cpuSecondsOf } from "./memory.ts";
@@ -61,7 +61,7 @@ const dataDir = join(folder, "data");
 const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
 const path = process.env.PATH ?? "";
 const embedded = await attachRedis({ dataDir, cacheDir: join(cacheHome, "simfleet"), path });
-const connections = new RedisConnections(embedded);
+const connections = redisConnections(embedded);
 const redis = connections.connect("bench");
 try {
   const hookFile = join(folder, "hook.cjs");

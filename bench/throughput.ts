@@ -10,7 +10,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { attachRedis } from "#redis/embedded/embedded.ts";
 import { cpuSecondsOfRedis, runMeasured } from "./memory.ts";
 import { sampleRows } from "./sample-rows.ts";
@@ -35,8 +35,8 @@ const dataDir = join(folder, "d");
 const env = { ...sandbox.environment, SIMFLEET_DATA_DIR: dataDir };
 const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
 const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
-const redisConnections = new RedisConnections(embedded);
-const redis = redisConnections.connect("bench");
+const toRedis = redisConnections(embedded);
+const redis = toRedis.connect("bench");
 
 interface Cost {
   /** Rows per second. */
@@ -116,7 +116,7 @@ try {
   }
 } finally {
   await sandbox.stop();
-  await redisConnections.close();
+  await toRedis.close();
   await embedded.close();
   await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 }

@@ -18,7 +18,7 @@ import { Feed } from "#events/feed.ts";
 import { feedTail } from "#events/tail.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import { Limiter } from "#limiter/limiter.ts";
-import { RedisConnections, type RedisTarget } from "#redis/connection.ts";
+import { type RedisConnections, redisConnections, type RedisTarget } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis, respondsInTime } from "#redis/node.ts";
 import { replicatedWrites } from "#redis/replicated-writes.ts";
@@ -61,7 +61,7 @@ export async function openKernel(config: Config, { logger, env, features }: Proc
   try {
     await startTracing(config, lifecycle);
     const target = await redisTargetOf(config, env, lifecycle);
-    const connections = new RedisConnections(target, (error) => logger.debug({ error }, "Redis"));
+    const connections = redisConnections(target, (error) => logger.debug({ error }, "Redis"));
     lifecycle.onStop("Redis connections", () => connections.close());
     const redisFacts = await verifyRedis(connections);
     const redis = connections.connect("main");
@@ -90,7 +90,7 @@ function build(
   const workerRegistry = openWorkerRegistry(stores);
   const guard = poisonGuard({ ...stores, workerRegistry, onQuarantined: (message) => logger.error(message) });
   lifecycle.onStop("marks of work", () => guard.close());
-  const needed = { ofReplica: redisFacts.hasReplicas, ofFile: redisFacts.acknowledgesFile };
+  const { hasReplicas, acknowledgesFile } = redisFacts;
   const { periodMs, reserve } = config.limits;
   const limiter = new Limiter({ ...stores, periodMs, reserve });
   const feed = new Feed(stores);
@@ -115,7 +115,7 @@ function build(
     /** Location of the data, for display. */
     redisPlace: config.redis?.address ?? `embedded, in ${join(config.dataDir, "redis")}`,
     /** Undefined where Redis acknowledges nothing beyond its reply. */
-    replicated: needed.ofReplica || needed.ofFile ? replicatedWrites(() => connect("replicated"), needed) : undefined,
+    replicated: hasReplicas || acknowledgesFile ? replicatedWrites(() => connect("replicated"), redisFacts) : undefined,
     feed,
     /** The live end of the feed: one reader for all followers. */
     tail,

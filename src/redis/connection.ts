@@ -4,6 +4,7 @@
  * and command must stand being repeated.
  */
 import { isIP } from "node:net";
+import type { SecureContextOptions } from "node:tls";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { systemClock } from "#core/time.ts";
 
@@ -22,54 +23,47 @@ const failoverRetryMs = 100;
 /** How often the nodes of a cluster are read, so that one that went silent is noticed. */
 const slotsRefreshMs = 5_000;
 
-export class RedisConnections {
-  readonly target: RedisTarget;
-  readonly #open = new Set<Redis>();
-  readonly #onError: (error: Error) => void;
-  #stopWatching: (() => void) | undefined;
+export type RedisConnections = ReturnType<typeof redisConnections>;
 
-  constructor(target: RedisTarget, onError: (error: Error) => void = () => undefined) {
-    this.target = target;
-    this.#onError = onError;
-  }
+export function redisConnections(target: RedisTarget, onError: (error: Error) => void = () => undefined) {
+  const open = new Set<Redis>();
+  let stopWatching: (() => void) | undefined;
 
-  /** Opens one more connection. */
-  connect(name: string): Redis {
-    const { target } = this;
-    const options: Options = { connectionName: `simfleet-${name}`, maxRetriesPerRequest: null, enableReadyCheck: true };
-    const isRemote = "topology" in target;
-    if (isRemote && target.topology === "sentinel") this.#watch(target);
-    const isCluster = isRemote && target.topology === "cluster";
-    const redis = isCluster ? clusterOf(target, options) : this.#redis(target, options);
-    redis.on("error", (error: Error) => this.#onError(error));
-    this.#open.add(redis);
-    redis.once("end", () => this.#open.delete(redis));
-    return redis;
-  }
-
-  #watch(target: RemoteTarget): void {
-    this.#stopWatching ??= watchFailovers(target, {
-      // Each connection asks the Sentinels for the new primary, and sends it the commands in flight.
-      onSwitch: () => this.#open.forEach(reconnect),
-      onError: this.#onError,
-    });
-  }
-
-  #redis(target: RedisTarget, options: Options): Redis {
+  const openRedis = (options: Options): Redis => {
     const retryStrategy = (attempt: number): number => {
-      if ("ensureRunning" in target) target.ensureRunning().catch((error: unknown) => this.#onError(error as Error));
+      if ("ensureRunning" in target) target.ensureRunning().catch((error: unknown) => onError(error as Error));
       return retryDelayMs(attempt);
     };
     return new Redis({ retryStrategy, ...optionsOf(target), ...options });
-  }
+  };
 
-  /** Closes every connection that this object opened. */
-  async close(): Promise<void> {
-    this.#stopWatching?.();
-    this.#stopWatching = undefined;
-    await Promise.all([...this.#open].map((redis) => closeOne(redis)));
-    this.#open.clear();
-  }
+  return {
+    target,
+
+    /** Opens one more connection. */
+    connect(name: string): Redis {
+      const connectionName = `simfleet-${name}`;
+      const options: Options = { connectionName, maxRetriesPerRequest: null, enableReadyCheck: true };
+      const remote = "topology" in target ? target : undefined;
+      if (remote?.topology === "sentinel") {
+        // Each connection asks the Sentinels for the new primary, and sends it the commands in flight.
+        stopWatching ??= watchFailovers(remote, { onSwitch: () => open.forEach(reconnect), onError });
+      }
+      const redis = remote?.topology === "cluster" ? clusterOf(remote, options) : openRedis(options);
+      redis.on("error", onError);
+      open.add(redis);
+      redis.once("end", () => open.delete(redis));
+      return redis;
+    },
+
+    /** Closes every connection that was opened here. */
+    async close(): Promise<void> {
+      stopWatching?.();
+      stopWatching = undefined;
+      await Promise.all([...open].map((redis) => closeOne(redis)));
+      open.clear();
+    },
+  };
 }
 
 /** Uses options only, since ioredis parses user names and passwords in URLs in its own way. */
@@ -198,13 +192,6 @@ function watchFailovers(
 
 // Where Redis is, and how to log in.
 
-/** PEM texts; without `ca`, the certificate authorities built into Node.js are used. */
-export interface RedisTlsOptions {
-  readonly ca?: string | undefined;
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-}
-
 export interface RedisAddress {
   /** A host name or address; an IPv6 address without brackets. */
   readonly host: string;
@@ -225,8 +212,8 @@ export interface RemoteTarget {
   readonly password?: string | undefined;
   readonly sentinelUsername?: string | undefined;
   readonly sentinelPassword?: string | undefined;
-  /** TLS settings. Absent: the connection is not encrypted. */
-  readonly tls?: RedisTlsOptions | undefined;
+  /** PEM texts; without `ca`, the certificate authorities built into Node.js are used. Absent: the connection is not encrypted. */
+  readonly tls?: Pick<SecureContextOptions, "ca" | "cert" | "key"> | undefined;
 }
 
 /** A server on a local socket; the embedded one is started again if it is gone. */

@@ -5,6 +5,7 @@
  */
 import type { Redis } from "ioredis";
 import type { Script } from "./script.ts";
+import type { RedisFacts } from "./verify.ts";
 
 /** A replica that is there answers within milliseconds. */
 const maxReplicaMs = 1_000;
@@ -15,13 +16,8 @@ const maxAtOnce = 500;
 /** The write was made, but a failover or a power failure would lose it. */
 export class NotReplicatedError extends Error {}
 
-/** Acknowledgements required of Redis. */
-export interface Acknowledgements {
-  /** Whether a replica must have the write. */
-  readonly ofReplica: boolean;
-  /** Whether the write must be in the append-only file. Needs Redis 7.2. */
-  readonly ofFile: boolean;
-}
+/** The acknowledgements that are waited for are those that Redis can give. */
+type Acknowledgements = Pick<RedisFacts, "hasReplicas" | "acknowledgesFile">;
 
 interface Write {
   readonly script: Script;
@@ -72,11 +68,12 @@ export function replicatedWrites(connect: () => Redis, needed: Acknowledgements)
 /** Missing acknowledgement, or undefined. */
 function missingOf(
   replies: readonly [Error | null, unknown][],
-  { ofReplica, ofFile }: Acknowledgements,
+  { hasReplicas, acknowledgesFile }: Acknowledgements,
 ): string | undefined {
   const counts = replies.map(([, reply]) => Number([reply].flat()[0]) || 0);
-  if (ofReplica && (counts[0] ?? 0) === 0) return "no replica of Redis has acknowledged that a row is sent";
-  if (ofFile && (counts.at(-1) ?? 0) === 0) return "Redis has not written to its file in time that a row is sent";
+  if (hasReplicas && (counts[0] ?? 0) === 0) return "no replica of Redis has acknowledged that a row is sent";
+  if (acknowledgesFile && (counts.at(-1) ?? 0) === 0)
+    return "Redis has not written to its file in time that a row is sent";
   return undefined;
 }
 
@@ -84,13 +81,13 @@ function missingOf(
 async function waitFor(
   redis: Redis,
   writes: readonly Write[],
-  { ofReplica, ofFile }: Acknowledgements,
+  { hasReplicas, acknowledgesFile }: Acknowledgements,
 ): Promise<readonly [Error | null, unknown][]> {
   const pipeline = redis.pipeline();
   for (const { script, keys, args } of writes) script.addTo(pipeline, keys, args);
   try {
-    if (ofReplica) pipeline.wait(1, maxReplicaMs);
-    if (ofFile) pipeline.call("WAITAOF", 1, 0, maxFileMs);
+    if (hasReplicas) pipeline.wait(1, maxReplicaMs);
+    if (acknowledgesFile) pipeline.call("WAITAOF", 1, 0, maxFileMs);
     return (await pipeline.exec()) ?? [];
   } catch {
     return [];

@@ -22,30 +22,13 @@ const firstConnectionMs = 5_000;
 const embeddedMs = 20_000;
 const refusalMs = 1_000;
 
-export interface RedisFacts {
-  readonly topology: Topology;
-  /** Version; of several nodes, the oldest. */
-  readonly version: string;
-  /** Whether a replica can take over, with whatever it has received until then. */
-  readonly hasReplicas: boolean;
-  /** Whether Redis can acknowledge that a write is in its append-only file (WAITAOF). */
-  readonly acknowledgesFile: boolean;
-  /** Settings that work but put data at risk. */
-  readonly warnings: readonly string[];
-}
-
-/** A server's answers to INFO and, in a cluster, to CLUSTER INFO. */
-interface Node {
-  readonly where: string;
-  readonly info: string;
-  readonly state: string | undefined;
-}
+export type RedisFacts = Readonly<Awaited<ReturnType<typeof verifyRedis>>>;
 
 /**
  * Checks that Redis is reachable and suitable.
  * @throws SimfleetError STORE_UNAVAILABLE with the fault and its fix
  */
-export async function verifyRedis(connections: RedisConnections): Promise<RedisFacts> {
+export async function verifyRedis(connections: RedisConnections) {
   const { target } = connections;
   const topology = topologyOf(target);
   const redis = connections.connect("probe");
@@ -72,19 +55,24 @@ export async function verifyRedis(connections: RedisConnections): Promise<RedisF
   const versions = found.nodes.map(({ info }) => versionOf(info));
   return {
     topology,
+    /** Version; of several nodes, the oldest. */
     version: versions.toSorted(byVersion)[0] ?? "unknown",
+    /** Whether a replica can take over, with whatever it has received until then. */
     hasReplicas: found.hasReplicas,
+    /** Whether Redis can acknowledge that a write is in its append-only file (WAITAOF). */
     acknowledgesFile: found.acknowledgesFile,
+    /** Settings that work but put data at risk. */
     warnings: topology === "sentinel" ? found.nodes.flatMap(({ info }) => warningsOf(info)) : [],
   };
 }
 
-type Found = Pick<RedisFacts, "hasReplicas" | "acknowledgesFile"> & { readonly nodes: readonly Node[] };
+/** `nodes`: the answers of servers to INFO and, in a cluster, to CLUSTER INFO. */
+type Found = Awaited<ReturnType<typeof readCluster>>;
 
 async function readServer(redis: Redis, target: RedisTarget): Promise<Found> {
   const info = await redis.info();
   const acknowledgesFile = valueOf(info, "aof_enabled") === "1" && (await hasWaitAof(redis));
-  const nodes = [{ where: placeOf(target), info, state: undefined }];
+  const nodes = [{ where: placeOf(target), info, state: "ok" }];
   return { nodes, hasReplicas: topologyOf(target) === "sentinel", acknowledgesFile };
 }
 
@@ -97,11 +85,11 @@ function hasWaitAof(redis: Redis): Promise<boolean> {
 }
 
 /** Replicas that are away count too, since they come back. */
-async function readCluster(redis: Redis): Promise<Found> {
+async function readCluster(redis: Redis) {
   const cluster = redis as unknown as Cluster;
   if (cluster.status !== "ready") await new Promise((resolve) => cluster.once("ready", resolve));
   const primaries = cluster.nodes("master");
-  const nodes = primaries.map(async (node): Promise<Node> => {
+  const nodes = primaries.map(async (node) => {
     const { host = "", port = 0 } = node.options;
     const [info, state] = await Promise.all([node.info(), node.cluster("INFO")]);
     return { where: addressText({ host, port }), info, state: valueOf(state, "cluster_state") };
@@ -114,7 +102,7 @@ async function readCluster(redis: Redis): Promise<Found> {
   };
 }
 
-function checkNode({ where, info, state }: Node, topology: Topology): void {
+function checkNode({ where, info, state }: Found["nodes"][number], topology: Topology): void {
   const version = valueOf(info, "redis_version");
   if (version === "unknown" || byVersion(version, oldestVersion) < 0) {
     throw unavailable(where, `is version ${version}; simfleet needs ${oldestVersion} or newer: upgrade it`);
@@ -125,7 +113,7 @@ function checkNode({ where, info, state }: Node, topology: Topology): void {
       "is a node of a cluster: give SIMFLEET_REDIS_URL as redis+cluster:// (or rediss+cluster://)",
     );
   }
-  if (state !== undefined && state !== "ok") {
+  if (state !== "ok") {
     throw unavailable(where, `is in a cluster whose state is ${state}: look at CLUSTER INFO and CLUSTER NODES`);
   }
   const policy = valueOf(info, "maxmemory_policy");

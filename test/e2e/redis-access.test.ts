@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { ScheduleReport } from "#jobs/schedules/contract.ts";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { createAuthority } from "../support/certificates.ts";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
@@ -34,7 +34,7 @@ async function serverWithUsers(harness: CliHarness) {
   const admin = "user admin on >admin-word ~* &* +@all";
   await writeFile(aclFile, `user default off\n${admin}\n${(await documentedUsers()).server}\n`);
   const server = await redisWithUsers(harness, aclFile);
-  const connections = new RedisConnections({
+  const connections = redisConnections({
     topology: "server",
     addresses: [{ host: "127.0.0.1", port: server.port }],
     username: "admin",

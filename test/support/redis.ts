@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
 import { afterAll, inject } from "vitest";
 import { Lifecycle } from "#core/lifecycle.ts";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { redisTarget } from "./redis-target.ts";
 
@@ -18,7 +18,7 @@ export interface TestRedis {
 
 /** Call it at the top of a file or a `describe`: everything is closed after its last test. */
 export function openTestRedis(): TestRedis {
-  const connections = new RedisConnections(redisTarget(redisUrl()));
+  const connections = redisConnections(redisTarget(redisUrl()));
   const keys = testKeys();
   const redis = connections.connect("test");
   const lifecycle = new Lifecycle();

@@ -19,12 +19,6 @@ const passedOn = /^(HOME|TMPDIR|LANG|(https?|ftp|all|no)_proxy)$/i;
 /** Debian's redis-tools contains the server's binary under another name; the others are the libraries that it loads. */
 const packages = ["redis-tools", "libjemalloc2", "liblzf1", "libatomic1"];
 
-export interface RedisServer {
-  readonly binary: string;
-  /** Folder of shared libraries to put on LD_LIBRARY_PATH; absent for an installed server. */
-  readonly libraries?: string;
-}
-
 export interface FindOptions {
   readonly path: string;
   readonly cacheDir: string;
@@ -32,11 +26,14 @@ export interface FindOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** @throws SimfleetError STORE_UNAVAILABLE with the three ways to provide a server */
-export async function findRedisServer(options: FindOptions): Promise<RedisServer> {
+/**
+ * @returns `libraries`: folder of shared libraries to put on LD_LIBRARY_PATH; undefined for an installed server
+ * @throws SimfleetError STORE_UNAVAILABLE with the three ways to provide a server
+ */
+export async function findRedisServer(options: FindOptions) {
   for (const folder of options.path.split(delimiter).filter((part) => part !== "")) {
     const binary = join(folder, "redis-server");
-    if (await isExecutable(binary)) return { binary };
+    if (await isExecutable(binary)) return { binary, libraries: undefined };
   }
   const home = join(options.cacheDir, "redis-server");
   const fetched = { binary: join(home, "redis-server"), libraries: join(home, "lib") };

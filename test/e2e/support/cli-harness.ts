@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { inject } from "vitest";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { attachRedis } from "#redis/embedded/embedded.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { startSandbox } from "#sandbox/server.ts";
@@ -241,7 +241,7 @@ async function attach(env: Environment) {
     cacheDir: inject("cacheDir"),
     path: process.env.PATH ?? "",
   });
-  const connections = new RedisConnections(embedded);
+  const connections = redisConnections(embedded);
   return { embedded, connections, connection: connections.connect("harness") };
 }
 

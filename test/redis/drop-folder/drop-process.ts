@@ -4,13 +4,13 @@
  */
 import { systemClock } from "#core/time.ts";
 import { watchDropFolder } from "#jobs/drop-folder/work.ts";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { dropParts } from "./drop-harness.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", path = "", profile = ""] = process.argv.slice(2);
-const connections = new RedisConnections(redisTarget(redisUrl));
+const connections = redisConnections(redisTarget(redisUrl));
 const connect = (name: string) => connections.connect(name);
 const onIncident = (message: string): void => console.error(message);
 const { work } = dropParts({ redis: connect("killed"), connect, keys: new Keys(prefix), path, profile, onIncident });

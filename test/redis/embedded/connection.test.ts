@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
-import { RedisConnections, type RedisTarget } from "#redis/connection.ts";
+import { redisConnections, type RedisConnections, type RedisTarget } from "#redis/connection.ts";
 import { attachRedis, type EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { inWordsOfRedis } from "#redis/node.ts";
 import { verifyRedis } from "#redis/verify.ts";
@@ -30,7 +30,7 @@ afterAll(async () => {
   await Promise.all(opened.map((connections) => connections.close()));
   await embedded.close();
   await until("the server stopped", async () => {
-    const other = new RedisConnections({ socketPath: embedded.socketPath });
+    const other = redisConnections({ socketPath: embedded.socketPath });
     const isUp = await verifyRedis(other).then(
       () => true,
       () => false,
@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 function open(target: RedisTarget): RedisConnections {
-  const connections = new RedisConnections(target);
+  const connections = redisConnections(target);
   opened.push(connections);
   return connections;
 }
@@ -146,7 +146,7 @@ async function refusing(line: string): Promise<number> {
 
 it("a command shows the text with which Redis refuses the connection", async () => {
   const port = await refusing("-DENIED Redis is running in protected mode because no password is set.\r\n");
-  const connections = new RedisConnections({ topology: "server", addresses: [{ host: "127.0.0.1", port }] });
+  const connections = redisConnections({ topology: "server", addresses: [{ host: "127.0.0.1", port }] });
   onTestFinished(() => connections.close());
   await expect(verifyRedis(connections)).rejects.toThrow(
     `Redis at 127.0.0.1:${port} refuses connections: Redis is running in protected mode because no password is set.`,

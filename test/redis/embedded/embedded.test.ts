@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { attachRedis, type EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { verifyRedis } from "#redis/verify.ts";
 import { findRedisServer } from "#redis/embedded/find-server.ts";
@@ -86,7 +86,7 @@ describe("the embedded Redis", () => {
     expect(serversOf(dataDir)).toEqual([pid]);
     child.stdin?.end();
     await once(child, "exit");
-    const connections = new RedisConnections(embedded);
+    const connections = redisConnections(embedded);
     expect(await connections.connect("test").ping()).toBe("PONG");
     await connections.close();
     await embedded.close();
@@ -119,14 +119,14 @@ describe("the embedded Redis", () => {
     const pid = await serverPid();
     process.kill(parentOf(pid), "SIGTERM"); // as after the last process
     await until("the server has ended", () => isGone(pid));
-    const connections = new RedisConnections(embedded);
+    const connections = redisConnections(embedded);
     leave.push(() => connections.close());
     expect((await verifyRedis(connections)).topology).toBe("server");
   });
 
   it("the embedded Redis never runs two servers on one data directory after any process is killed", async () => {
     const embedded = await attach();
-    const connections = new RedisConnections(embedded);
+    const connections = redisConnections(embedded);
     const redis = connections.connect("test");
     await redis.set("kept", "yes");
     const pid = await serverPid();

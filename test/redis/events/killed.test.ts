@@ -7,7 +7,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { seeds } from "../../support/long.ts";
@@ -96,7 +96,7 @@ async function withRedis<T>(
   use: (reported: RunEvents, url: string) => Promise<T>,
 ): Promise<T> {
   await using server = await redisOnPort(place);
-  const connections = new RedisConnections(redisTarget(server.url));
+  const connections = redisConnections(redisTarget(server.url));
   try {
     return await use(new RunEvents({ redis: connections.connect("events"), keys: new Keys() }), server.url);
   } finally {

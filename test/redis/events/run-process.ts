@@ -9,7 +9,7 @@ import { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
@@ -20,7 +20,7 @@ import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", seedText = ""] = process.argv.slice(2);
 const random = seededRandom(Number(seedText));
-const redis = new RedisConnections(redisTarget(redisUrl)).connect("killed");
+const redis = redisConnections(redisTarget(redisUrl)).connect("killed");
 const storeDeps = { redis, keys: new Keys(prefix), bounds: keptBounds, clock: systemClock };
 const ledger = new Ledger(storeDeps);
 const never = new AbortController().signal;

@@ -2,13 +2,13 @@
  * A process that completes one sync, to be killed by its parent at any moment.
  *   node sync-process.ts REDIS_URL PREFIX SANDBOX_URL PROFILE
  */
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { accountOf, syncParts, workOn } from "./sync-harness.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", url = "", profile = ""] = process.argv.slice(2);
-const connections = new RedisConnections(redisTarget(redisUrl));
+const connections = redisConnections(redisTarget(redisUrl));
 const deps = syncParts({
   redis: connections.connect("killed"),
   keys: new Keys(prefix),

@@ -7,7 +7,7 @@ import { getSim } from "#api/operations/described.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 import { accountOf, syncParts } from "../inventory/sync-harness.ts";
@@ -19,7 +19,7 @@ const [redisUrl = "", prefix = "", url = "", profile = "", offsetText = "", ...r
 // Waits for calls in flight take no real time: each pass finds them long over.
 let offsetMs = Number(offsetText);
 const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + offsetMs };
-const redis = new RedisConnections(redisTarget(redisUrl)).connect("killed");
+const redis = redisConnections(redisTarget(redisUrl)).connect("killed");
 const keys = new Keys(prefix);
 const storeDeps = { redis, keys, bounds: keptBounds, clock };
 const { client } = syncParts({ redis, keys, url, profile, wording: "sims", coverage: "g" });

@@ -9,7 +9,7 @@ import { systemClock } from "#core/time.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { Feed } from "#events/feed.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { RedisConnections } from "#redis/connection.ts";
+import { redisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
 import { openWebhooks } from "#jobs/webhooks/open.ts";
@@ -19,7 +19,7 @@ import { webhookOf } from "./delivery-harness.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", url = "", secret = ""] = process.argv.slice(2);
-const connections = new RedisConnections(redisTarget(redisUrl));
+const connections = redisConnections(redisTarget(redisUrl));
 const redis = connections.connect("killed");
 const keys = new Keys(prefix);
 const clock = systemClock;

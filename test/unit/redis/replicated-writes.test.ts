@@ -29,25 +29,25 @@ function connectionWith(replies: readonly unknown[]): { redis: Redis; commands: 
 test.each([
   [
     "a file that has it",
-    { ofReplica: false, ofFile: true },
+    { hasReplicas: false, acknowledgesFile: true },
     [[1, 0]],
     { commands: ["EVAL", "WAITAOF 1 0 3000"], reply: 1 },
   ],
   [
     "a file that has it too late",
-    { ofReplica: false, ofFile: true },
+    { hasReplicas: false, acknowledgesFile: true },
     [[0, 0]],
     { commands: ["EVAL", "WAITAOF 1 0 3000"], reply: undefined },
   ],
   [
     "a replica and a file",
-    { ofReplica: true, ofFile: true },
+    { hasReplicas: true, acknowledgesFile: true },
     [1, [1, 0]],
     { commands: ["EVAL", "WAIT 1 1000", "WAITAOF 1 0 3000"], reply: 1 },
   ],
   [
     "a file alone of two",
-    { ofReplica: true, ofFile: true },
+    { hasReplicas: true, acknowledgesFile: true },
     [0, [1, 0]],
     { commands: ["EVAL", "WAIT 1 1000", "WAITAOF 1 0 3000"], reply: undefined },
   ],
