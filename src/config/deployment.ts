@@ -16,9 +16,10 @@ import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { isSpeedClass } from "#fleet/sim/sim.ts";
 import { faultsOf, wordsOf } from "./report.ts";
 import { suggestion } from "#core/suggest.ts";
+import { isPlainObject } from "#fleet/sim/sim-fields.ts";
 import { faultsOfOperation, groupName, simOperations, statuses } from "./sim-operations.ts";
 import { brand, expecting, isDeploymentFile, oneOf, text, webAddress, yesOrNo } from "./value-types.ts";
-import { isTree, readYaml, type Tree } from "./file/yaml-file.ts";
+import { readYaml, type Tree } from "./file/yaml-file.ts";
 
 /** The deployments that come with simfleet. */
 const builtIn = ["svc", "soracom"] as const;
@@ -126,7 +127,7 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]) {
   }
   const { extends: _, auth, records, ...rest } = read.data ?? deploymentSchema.parse({});
   // Those that it inherits may undo with one that it takes away.
-  for (const name of isTree(own["simOperations"]) ? Object.keys(own["simOperations"]) : []) {
+  for (const name of isPlainObject(own["simOperations"]) ? Object.keys(own["simOperations"]) : []) {
     for (const [key, message] of faultsOfOperation(name, rest.simOperations)) {
       problems.push({ where: [`${file}: simOperations`, name, key].filter(Boolean).join("."), message });
     }
@@ -173,8 +174,8 @@ function over(base: Tree, own: Tree, levels: (key: string) => number): Tree {
   for (const [key, value] of Object.entries(own)) {
     const left = levels(key);
     if (value === null) delete merged[key];
-    else if (left === 0 || !isTree(value)) merged[key] = value;
-    else merged[key] = over(isTree(base[key]) ? base[key] : {}, value, () => left - 1);
+    else if (left === 0 || !isPlainObject(value)) merged[key] = value;
+    else merged[key] = over(isPlainObject(base[key]) ? base[key] : {}, value, () => left - 1);
   }
   return merged;
 }

@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { unescape } from "node:querystring";
 import type { Credentials } from "#fleet/credentials.ts";
-import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
+import { isPlainObject, keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
@@ -32,7 +32,7 @@ import { type FeatureSection, group, secretOf, settingsOf, variableOf, variables
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
-import { isTree, readYaml, valueAt, type OwnedTree, type Tree } from "./file/yaml-file.ts";
+import { readYaml, valueAt, type OwnedTree, type Tree } from "./file/yaml-file.ts";
 import { createHash } from "node:crypto";
 import { isOurs } from "#core/files/open-file.ts";
 import { isDeploymentFile } from "./value-types.ts";
@@ -159,8 +159,8 @@ function fieldsKept({ fields }: Settings["inventory"], deployment: Deployment, w
 function readProfiles(settings: Pick<Settings, "profiles" | "language">, source: SettingSource, report: Report) {
   const { tree, env, profile } = source;
   const written = valueAt(tree, "profiles");
-  const names = new Set([...(isTree(written) ? Object.keys(written) : []), profile]);
-  if (profile !== "default" && isTree(written)) report.checkProfile("profile", profile, Object.keys(written));
+  const names = new Set([...(isPlainObject(written) ? Object.keys(written) : []), profile]);
+  if (profile !== "default" && isPlainObject(written)) report.checkProfile("profile", profile, Object.keys(written));
   const read = (name: string) => {
     const { coverage, wording, language, credentials } = profileOf(settings, name);
     const { forms, files } = readCredentials(credentials, `profiles.${name}`, report);

@@ -6,7 +6,8 @@
  */
 import { resolve } from "node:path";
 import { z } from "zod";
-import { isTree, parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
+import { isPlainObject } from "#fleet/sim/sim-fields.ts";
+import { parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
 import { cutsOf, faultsOf, type Report, wordsOf } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";
 import { bare, factsOf, innerOf, type Setting, settingsOf } from "./setting.ts";
@@ -68,14 +69,14 @@ export function pathsIn(tree: Tree, path: string): string[] {
   const [before = "", after] = path.split(".<name>");
   if (after === undefined) return [path];
   const entries = valueAt(tree, before);
-  return isTree(entries) ? Object.keys(entries).map((name) => `${before}.${name}${after}`) : [];
+  return isPlainObject(entries) ? Object.keys(entries).map((name) => `${before}.${name}${after}`) : [];
 }
 
 /** A copy of the file's tree; an empty value (`key:`) counts as not given. */
 export function copyOf(value: unknown): unknown {
   if (value === null) return undefined;
   if (Array.isArray(value)) return value.map(copyOf);
-  if (!isTree(value)) return value;
+  if (!isPlainObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]));
 }
 
@@ -92,7 +93,7 @@ export function withPathsFrom(folder: string, value: unknown, schema = z.unknown
     if (expects === expectedOf(command)) return [String(first).includes("/") ? from(first) : first, ...words];
     return value.map((one: unknown) => withPathsFrom(folder, one, innerOf(schema, "0")));
   }
-  if (isTree(value)) {
+  if (isPlainObject(value)) {
     const entries = Object.entries(value);
     return Object.fromEntries(entries.map(([key, one]) => [key, withPathsFrom(folder, one, innerOf(schema, key))]));
   }
@@ -141,7 +142,7 @@ function fromText(schema: z.ZodType, written: string): unknown {
   if (type instanceof z.ZodString || type instanceof z.ZodEnum) return written;
   const value = parseYaml("", written, []) ?? written;
   if (type instanceof z.ZodArray && !Array.isArray(value)) return listOf(written);
-  if (type instanceof z.ZodRecord && !isTree(value)) {
+  if (type instanceof z.ZodRecord && !isPlainObject(value)) {
     // One of the words of a list stands behind the last `=`; any other value starts behind the first.
     const separator = type.valueType instanceof z.ZodEnum ? /=(?=[^=]*$)/ : /(?<=^[^=]*)=/;
     return Object.fromEntries(listOf(written).map((pair) => pair.split(separator)));
@@ -160,7 +161,7 @@ function put(input: Record<string, unknown>, path: string, value: unknown): void
   let at = input;
   for (const key of keys) {
     const inner = valueIn(at, [key]) ?? (at[key] = {});
-    if (!isTree(inner)) return;
+    if (!isPlainObject(inner)) return;
     at = inner;
   }
   at[last] = value;
@@ -168,5 +169,5 @@ function put(input: Record<string, unknown>, path: string, value: unknown): void
 
 function remove(input: unknown, keys: readonly string[]): void {
   const outer = valueIn(input, keys.slice(0, -1));
-  if (isTree(outer)) delete (outer as Record<string, unknown>)[keys.at(-1) ?? ""];
+  if (isPlainObject(outer)) delete (outer as Record<string, unknown>)[keys.at(-1) ?? ""];
 }

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
 import type { EventFacts } from "#events/event.ts";
-import { isTree } from "./file/yaml-file.ts";
+import { isPlainObject } from "#fleet/sim/sim-fields.ts";
 import { expectedOf, path } from "./value-types.ts";
 
 export interface SettingFacts {
@@ -95,12 +95,12 @@ export function listed<T extends z.ZodType>(entry: T, description: string) {
 
 /** Whether exactly one of these keys is given, to be refined with. */
 export function hasOneOf(...keys: readonly string[]): (value: unknown) => boolean {
-  return (value) => isTree(value) && keys.filter((key) => value[key] !== undefined).length === 1;
+  return (value) => isPlainObject(value) && keys.filter((key) => value[key] !== undefined).length === 1;
 }
 
 /** The parameters of a refinement that speaks also where another value of the mapping is at fault. */
 export function says(message: string) {
-  return { error: message, when: ({ value }: { readonly value: unknown }): boolean => isTree(value) };
+  return { error: message, when: ({ value }: { readonly value: unknown }): boolean => isPlainObject(value) };
 }
 
 /** A feature as far as the configuration is concerned. */

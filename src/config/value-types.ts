@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { isLoopback } from "#core/loopback.ts";
 import { roles } from "#fleet/role.ts";
+import { isTimezone } from "#fleet/time/cron.ts";
 
 /**
  * Says what a type expects. The type has to be a new one: a copy, as `meta` makes it, costs every command time.
@@ -75,16 +76,7 @@ export const failureLimit = expecting(
 
 export const cronText = text("a cron expression such as `0 8 * * 1-5`", /^[^\0\r\n]*$/);
 
-export const timezone = expecting(
-  "a time zone such as `Asia/Tokyo` or `UTC`",
-  z.string().refine((name) => {
-    try {
-      return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
-    } catch {
-      return false;
-    }
-  }),
-);
+export const timezone = expecting("a time zone such as `Asia/Tokyo` or `UTC`", z.string().refine(isTimezone));
 
 export const names = expecting(
   "a list of names of fields, such as `[speedClass, status, tags]`",

@@ -2,6 +2,7 @@
 import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
+import { isPlainObject } from "#fleet/sim/sim-fields.ts";
 
 const maxBytes = 4 * 1_048_576;
 
@@ -13,10 +14,6 @@ export interface OwnedTree {
   readonly mode?: number;
 }
 
-export function isTree(value: unknown): value is Tree {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /**
  * The file's mapping, with who owns the file and its mode; these are absent where it cannot be read. An empty file is an
  * empty mapping. Faults go to `problems`, with file and line.
@@ -25,7 +22,7 @@ export function readYaml(file: string, problems: Problem[]): OwnedTree {
   try {
     const { bytes, uid, mode } = readFileOnce(file, { links: "follow", maxBytes });
     const tree = parseYaml(file, bytes.toString("utf8"), problems) ?? {};
-    if (isTree(tree)) return { tree, uid, mode };
+    if (isPlainObject(tree)) return { tree, uid, mode };
     problems.push({ where: file, message: "must be a mapping of settings, such as `deployment: svc`." });
     return { tree: {}, uid, mode };
   } catch (thrown) {

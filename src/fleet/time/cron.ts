@@ -60,7 +60,7 @@ function fault(text: string, what: string): SimfleetError {
   return new SimfleetError("USAGE", `${JSON.stringify(text)} is not a cron expression: ${what}. ${example}`);
 }
 
-function isTimezone(name: string): boolean {
+export function isTimezone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
   } catch {
