@@ -3,19 +3,11 @@ import type { Clock } from "#core/time.ts";
 import type { Credentials } from "#fleet/credentials.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import type { Language, Profile } from "#fleet/profile.ts";
-import type { Permit, PermitRequest } from "#limiter/permit.ts";
+import type { Limiter } from "#limiter/limiter.ts";
+import type { PermitRequest } from "#limiter/permit.ts";
 import type { Endpoints } from "./auth/coverage.ts";
 import type { TokenVerification } from "./auth/token-claims.ts";
 import type { TransportOptions } from "./http/transport.ts";
-
-/** Grants permission to make calls; implemented by the limiter. */
-export interface Permits {
-  /**
-   * @throws PlatformError PLATFORM_RATE_LIMITED with `retryAfterMs` if the wait would be longer than about 2 s
-   * @throws the signal's reason if it aborts
-   */
-  acquire(request: PermitRequest): Promise<Permit>;
-}
 
 export interface PlatformClientOptions {
   readonly profile: Profile;
@@ -41,7 +33,7 @@ export interface PlatformClientOptions {
   /** Maximum number of calls in flight in this process. */
   readonly connections: number;
   readonly clock: Clock;
-  readonly permits: Permits;
+  readonly permits: Pick<Limiter, "acquire">;
   /** Who has the quotas of API groups: the operator (default), whatever its users, or each principal. */
   readonly quotaScope?: "operator" | "principal" | undefined;
   /** `simfleet/0.1.0`. */

@@ -9,15 +9,11 @@ import { openWorkerRegistry } from "./queue/worker-registry.ts";
 /** Longer than that of workers: a process that stands still for some seconds continues with the AuthKey that it had. */
 const livesMs = 10_000;
 
-export interface AuthKeyUser {
-  readonly worker: string;
-  readonly authKeyId: string;
-}
-
 /** The name in the registry under which a profile's processes are, as `process authKeyId`. */
 export const usersOf = (profile: string): string => `users-of-authkeys-${profile}`;
 
 export type AuthKeyUsers = ReturnType<typeof authKeyUsers>;
+export type AuthKeyUser = Readonly<Awaited<ReturnType<AuthKeyUsers["list"]>>[number]>;
 
 export function authKeyUsers({ redis, keys }: { readonly redis: Redis; readonly keys: Keys }) {
   const registry = openWorkerRegistry({ redis, keys, livesMs });
@@ -43,7 +39,7 @@ export function authKeyUsers({ redis, keys }: { readonly redis: Redis; readonly 
     },
 
     /** The live processes and the AuthKey each uses, sorted by name. */
-    list: async (profile: string): Promise<AuthKeyUser[]> => {
+    list: async (profile: string) => {
       const users = (await registry.workers(usersOf(profile))).toSorted();
       return users.map((user) => {
         const [worker = "", authKeyId = ""] = user.split(" ");

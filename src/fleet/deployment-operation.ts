@@ -18,18 +18,6 @@ export type Placeholder =
   | "imsi"
   | "exportedFileId";
 
-/** How a quota is counted, where it is not by API group (interface, section 8, rule 3). */
-export interface QuotaRule {
-  /** By the address that a call comes from. */
-  readonly perIp: boolean;
-}
-
-/** The API group of calls to a path. */
-export interface PathGroup {
-  readonly group: string;
-  readonly quota?: QuotaRule | undefined;
-}
-
 /** One operation as configured for an installation. */
 export interface DeploymentOperation {
   readonly method: Method;
@@ -43,10 +31,14 @@ export interface DeploymentOperation {
   readonly group: string;
   /** The group of `userPath`, if it differs. */
   readonly userGroup?: string | undefined;
-  readonly quota?: QuotaRule | undefined;
+  /** How a quota is counted, where it is not by API group but by the address that a call comes from (section 8, rule 3). */
+  readonly quota?: { readonly perIp: boolean } | undefined;
   /** The request field that sets a lifetime in seconds. */
   readonly ttlField?: string | undefined;
 }
+
+/** The API group of calls to a path. */
+export type PathGroup = Pick<DeploymentOperation, "group" | "quota">;
 
 /**
  * The terms of an operation: placeholders that its path must contain (`needs`) and may contain (`knows`), and keys in addition

@@ -9,7 +9,7 @@ import { PlatformError } from "#core/errors.ts";
 import { type Clock, minuteMs, systemClock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
-import { type Exchange, type ExchangeRequest, type Observation, PermitQueue, patienceMs } from "./permit-queue.ts";
+import { type ExchangeRequest, type Observation, PermitQueue, exchangeIn, patienceMs } from "./permit-queue.ts";
 import type { Permit, PermitRequest } from "./permit.ts";
 
 /**
@@ -34,12 +34,7 @@ export interface LimiterOptions {
 export type BucketState = Readonly<Awaited<ReturnType<Limiter["state"]>>>;
 
 /** The calls of a window that ended; `limit` 0 if no response reported it. */
-export interface BucketWindow {
-  readonly endedAtMs: number;
-  readonly calls: number;
-  readonly throttled: number;
-  readonly limit: number;
-}
+export type BucketWindow = Readonly<Awaited<ReturnType<Limiter["windows"]>>[number]>;
 
 /** The parts of the bucket's script, ordered by dependency. */
 export const bucketScriptParts: readonly URL[] = [
@@ -154,7 +149,7 @@ export class Limiter {
   }
 
   /** Windows of a bucket that had calls and have ended, the newest first; those of about two days are kept. */
-  async windows(bucket: string, atMost = -1): Promise<readonly BucketWindow[]> {
+  async windows(bucket: string, atMost = -1) {
     const kept = await this.#redis.lrange(this.#keys.windows(bucket), 0, atMost < 0 ? -1 : atMost - 1);
     return kept.map((text) => {
       const [endedAtMs = 0, calls = 0, throttled = 0, limit = 0] = text.split(",").map(Number);
@@ -195,17 +190,7 @@ export class Limiter {
   #queue(bucket: string): PermitQueue {
     const known = this.#queues.get(bucket);
     if (known !== undefined) return known;
-    const exchange = async (request: ExchangeRequest): Promise<Exchange> => {
-      const reply = await this.#run(bucket, request);
-      return {
-        nowMs: Number(reply[0]),
-        window: Number(reply[1]),
-        firstSerial: Number(reply[2]),
-        granted: Number(reply[3]),
-        ahead: Number(reply[14]),
-        waitMs: Number(reply[4]),
-      };
-    };
+    const exchange = async (request: ExchangeRequest) => exchangeIn(await this.#run(bucket, request));
     const queue = new PermitQueue({ bucket, clock: this.#clock, exchange });
     this.#queues.set(bucket, queue);
     return queue;

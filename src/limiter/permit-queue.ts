@@ -52,15 +52,19 @@ export interface ExchangeRequest {
   readonly mayComeLive?: true;
 }
 
-/** The result of an exchange. */
-export interface Exchange {
-  readonly nowMs: number;
-  readonly window: number;
-  readonly firstSerial: number;
-  readonly granted: number;
-  /** Granted beyond those. */
-  readonly ahead: number;
-  readonly waitMs: number;
+export type Exchange = Readonly<ReturnType<typeof exchangeIn>>;
+
+/** The result of an exchange, in the reply of bucket.lua. */
+export function exchangeIn(reply: readonly (string | number)[]) {
+  return {
+    nowMs: Number(reply[0]),
+    window: Number(reply[1]),
+    firstSerial: Number(reply[2]),
+    granted: Number(reply[3]),
+    /** Granted beyond those. */
+    ahead: Number(reply[14]),
+    waitMs: Number(reply[4]),
+  };
 }
 
 interface Waiter extends Pick<PermitRequest, "urgency" | "signal"> {

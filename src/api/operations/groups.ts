@@ -6,21 +6,20 @@ import { z } from "zod";
 import { describedOperation, ignoresAnswer } from "./described.ts";
 import { type ListInput, pageQuery } from "./sims.ts";
 
-export interface GroupRecord {
-  readonly groupId: string;
-  /** By namespace, then by key. Users put secrets into it: it is neither logged nor stored. */
-  readonly configuration?: Readonly<Record<string, unknown>> | null | undefined;
-  readonly [field: string]: unknown;
-}
-
-export interface ConfigurationInput {
+interface ConfigurationInput {
   readonly groupId: string;
   readonly namespace: string;
   /** The keys to set; other keys of the namespace are left unchanged. */
   readonly entries: Readonly<Record<string, unknown>>;
 }
 
-const group = z.looseObject({ groupId: z.string().min(1), configuration: z.record(z.string(), z.unknown()).nullish() });
+const group = z.looseObject({
+  groupId: z.string().min(1),
+  /** By namespace, then by key. Users put secrets into it: it is neither logged nor stored. */
+  configuration: z.record(z.string(), z.unknown()).nullish(),
+});
+
+export type GroupRecord = Readonly<z.output<typeof group>>;
 
 /** Lists groups page by page. */
 export const listGroups = describedOperation<ListInput, GroupRecord[]>("listGroups", {

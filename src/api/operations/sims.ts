@@ -12,14 +12,6 @@ export interface ListInput {
   readonly limit?: number | undefined;
 }
 
-/** The known fields of a SIM record; all other fields are kept under their own names. */
-export interface SimRecord {
-  readonly simId?: string | null | undefined;
-  readonly imsi?: string | null | undefined;
-  readonly speedClass?: string | null | undefined;
-  readonly [field: string]: unknown;
-}
-
 const shown = {
   simId: z.string().nullish(),
   imsi: z.string().nullish(),
@@ -34,10 +26,13 @@ export function inPlace<T>(isRight: (value: unknown) => boolean, schema: z.ZodTy
   });
 }
 
-export const recordSchema: z.ZodType<SimRecord> = z.looseObject(shown);
+export const recordSchema = z.looseObject(shown);
+
+/** The known fields of a SIM record; all other fields are kept under their own names. */
+export type SimRecord = Readonly<z.output<typeof recordSchema>>;
 
 /** A SIM's record as the response to a change. */
-export const simRecord = inPlace(isSimRecord, recordSchema);
+export const simRecord = inPlace<SimRecord>(isSimRecord, recordSchema);
 
 /** The query of a paginated list. */
 export function pageQuery(input: ListInput): Record<string, string | undefined> {

@@ -2,11 +2,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
-import type { PlatformClientOptions, Permits } from "#api/client-options.ts";
+import type { PlatformClientOptions } from "#api/client-options.ts";
 import { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { Clock } from "#core/time.ts";
+import type { Permit, PermitRequest } from "#limiter/permit.ts";
 
 export class StillClock implements Clock {
   nowMs = 1_000_000;
@@ -30,12 +31,12 @@ export class StillClock implements Clock {
 }
 
 /** Grants everything at once; `diary` says what became of each permit, in order. */
-export class OpenPermits implements Permits {
+export class OpenPermits {
   readonly diary: string[] = [];
-  readonly requests: Parameters<Permits["acquire"]>[0][] = [];
+  readonly requests: PermitRequest[] = [];
   readonly answers: unknown[] = [];
 
-  acquire(request: Parameters<Permits["acquire"]>[0]): ReturnType<Permits["acquire"]> {
+  acquire(request: PermitRequest): Promise<Permit> {
     this.requests.push(request);
     const write = (what: string): void => {
       this.diary.push(`${request.bucket} ${what}`);

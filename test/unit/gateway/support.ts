@@ -1,6 +1,5 @@
 /** A gateway in front of a platform of a few lines, and calls through it that keep hold of their connection. */
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
-import type { Permits } from "#api/client-options.ts";
 import { systemClock } from "#core/time.ts";
 import { type Gateway, type GatewayOptions, startGateway } from "#gateway/gateway.ts";
 import { createLogger } from "#telemetry/logger.ts";
@@ -15,7 +14,7 @@ export interface GatewaySetup extends AsyncDisposable {
 
 export async function openGateway(
   platformUrl: string,
-  changes: Partial<GatewayOptions> & { permits?: Permits } = {},
+  changes: Partial<GatewayOptions> & { permits?: Pick<OpenPermits, "acquire"> } = {},
 ): Promise<GatewaySetup> {
   const permits = new OpenPermits();
   const { permits: given = permits, ...options } = changes;

@@ -13,17 +13,7 @@ import { type FieldSelection, type SimFields, inputTextOf, textOf, visitFields }
 import { type FieldValue, decodeName, decodeValue, encodeName, encodeValue } from "#fleet/sim/field-text.ts";
 
 /** The last known state of a SIM. */
-export interface KnownSim {
-  readonly ordinal: number;
-  readonly fields: SimFields;
-  /** When it was discovered, milliseconds since the epoch by Redis's clock, as all times in this file. */
-  readonly addedAtMs: number;
-  /** When its stored state last changed, or a run's response confirmed it. */
-  readonly updatedAtMs: number;
-  readonly updatedBy: "sync" | "run";
-  /** When a complete listing first lacked it; absent while it is listed. */
-  readonly goneAtMs?: number;
-}
+export type KnownSim = Readonly<ReturnType<typeof decodeSim>>;
 
 /** Encodes fields as lines, as scripts store and compare them. */
 export function encodeFields(fields: SimFields): string {
@@ -41,7 +31,7 @@ export function encodeRecord(record: Readonly<Record<string, unknown>>, selectio
   return lines;
 }
 
-export function decodeSim(record: string): KnownSim {
+export function decodeSim(record: string) {
   const [header = "", ...lines] = record.split("\n");
   const [ordinal, by, addedAtMs, updatedAtMs, goneAtMs] = header.split(" ");
   const fields = new Map<string, FieldValue>();
@@ -51,10 +41,13 @@ export function decodeSim(record: string): KnownSim {
   }
   return {
     ordinal: Number(ordinal),
-    fields,
+    fields: fields as SimFields,
+    /** When it was discovered, milliseconds since the epoch by Redis's clock, as all times in this file. */
     addedAtMs: Number(addedAtMs),
+    /** When its stored state last changed, or a run's response confirmed it. */
     updatedAtMs: Number(updatedAtMs),
-    updatedBy: by === "sync" ? "sync" : "run",
+    updatedBy: by === "sync" ? ("sync" as const) : ("run" as const),
+    /** When a complete listing first lacked it; absent while it is listed. */
     ...(goneAtMs === "-" ? {} : { goneAtMs: Number(goneAtMs) }),
   };
 }
