@@ -1,26 +1,9 @@
 /** Calls and operations of the platform; a call is read with minimal work. */
 import type { IncomingMessage } from "node:http";
-import type { Language } from "#fleet/profile.ts";
 import type { Accounts, Holder } from "./account/accounts.ts";
 import type { ApiGroup, SandboxOptions } from "./options.ts";
 import { Refusal, type RefusalName } from "./refusals.ts";
 import type { SandboxState } from "./state.ts";
-
-export interface Received {
-  readonly method: string;
-  readonly path: string;
-  /** Without the question mark. */
-  readonly queryText: string;
-  readonly bodyText: string;
-  readonly isTooLarge: boolean;
-  readonly contentType: string | undefined;
-  readonly language: Language;
-  readonly callerIp: string;
-  /** Address by which the caller reaches the sandbox. */
-  readonly host: string;
-  readonly apiKey: string | undefined;
-  readonly token: string | undefined;
-}
 
 const headerNames = {
   apiKey: "api-key",
@@ -47,8 +30,6 @@ export function readRequest(
   maxBodyBytes: number,
   then: (received: Received) => void,
 ): void {
-  const url = request.url ?? "/";
-  const mark = url.indexOf("?");
   let bodyText = "";
   let bytes = 0;
   request.setEncoding("utf8");
@@ -56,21 +37,30 @@ export function readRequest(
     bytes += Buffer.byteLength(chunk);
     if (bytes <= maxBodyBytes) bodyText += chunk;
   });
-  request.on("end", () =>
-    then({
-      method: request.method ?? "",
-      path: mark < 0 ? url : url.slice(0, mark),
-      queryText: mark < 0 ? "" : url.slice(mark + 1),
-      bodyText,
-      isTooLarge: bytes > maxBodyBytes,
-      contentType: request.headers["content-type"],
-      language: headerOf(request, names.language) === "ja" ? "ja" : "en",
-      callerIp: request.socket.remoteAddress ?? "",
-      host: request.headers.host ?? "",
-      apiKey: headerOf(request, names.apiKey),
-      token: headerOf(request, names.token),
-    }),
-  );
+  request.on("end", () => then({ ...headOf(request, names), bodyText, isTooLarge: bytes > maxBodyBytes }));
+}
+
+export type Received = Readonly<ReturnType<typeof headOf>> & {
+  readonly bodyText: string;
+  readonly isTooLarge: boolean;
+};
+
+function headOf(request: IncomingMessage, names: HeaderNames) {
+  const { headers, method = "", url = "/", socket } = request;
+  const mark = url.indexOf("?");
+  return {
+    method,
+    path: mark < 0 ? url : url.slice(0, mark),
+    /** Without the question mark. */
+    queryText: mark < 0 ? "" : url.slice(mark + 1),
+    contentType: headers["content-type"],
+    language: headerOf(request, names.language) === "ja" ? ("ja" as const) : ("en" as const),
+    callerIp: socket.remoteAddress ?? "",
+    /** Address by which the caller reaches the sandbox. */
+    host: headers.host ?? "",
+    apiKey: headerOf(request, names.apiKey),
+    token: headerOf(request, names.token),
+  };
 }
 
 /** The body as JSON. @throws Refusal if it is not JSON, is too large, or does not have the JSON content type */
