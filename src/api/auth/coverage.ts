@@ -8,10 +8,7 @@ import type { Coverage } from "#fleet/profile.ts";
 import { type Address, parseAddress } from "../http/address.ts";
 
 /** Base addresses as configured. */
-export interface Endpoints {
-  readonly global?: string | undefined;
-  readonly japan?: string | undefined;
-}
+export type Endpoints = Readonly<Partial<Record<"global" | "japan", string | undefined>>>;
 
 export type Routes = Readonly<Partial<Record<Coverage, Address>>>;
 

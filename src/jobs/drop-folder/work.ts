@@ -352,14 +352,7 @@ const madePlaces = ["processing", "done", "failed"] as const;
 /** Where Linux exposes the open files of this process. */
 const heldFiles = "/proc/self/fd";
 
-export interface FoundFile {
-  /** Name as text; other programs may use any encoding. */
-  readonly name: string;
-  /** Name as stored by the file system. */
-  readonly rawName: Buffer;
-  /** Changes with the content: built from inode, size and modification time. */
-  readonly fingerprint: string;
-}
+type FoundFile = Awaited<ReturnType<Folder["list"]>>[number];
 
 export class Folder {
   readonly path: string;
@@ -408,11 +401,12 @@ export class Folder {
    * The matching files of a place, oldest first. In the folder itself links, folders and pipes are ignored; one that has
    * replaced a file since is refused when it is opened.
    */
-  async list(place: Place, isWanted: (name: string) => boolean): Promise<FoundFile[]> {
+  async list(place: Place, isWanted: (name: string) => boolean) {
     const entries = await readdir(this.pathOf(place), { encoding: "buffer" });
-    const found: (FoundFile & { readonly mtimeNs: bigint })[] = [];
+    const found = [];
     for (const rawName of entries) {
-      const name = rawName.toString(); // invalid UTF-8 is shown as U+FFFD
+      /** Name as text; other programs may use any encoding, and invalid UTF-8 is shown as U+FFFD. */
+      const name = rawName.toString();
       if (!isWanted(name)) continue;
       const facts = await this.#facts(place, rawName);
       if (facts === undefined || (!facts.isFile && place === "incoming")) continue;
@@ -430,6 +424,7 @@ export class Folder {
     const found = await lstat(this.#rawPath(place, rawName), { bigint: true }).catch(unless("ENOENT"));
     if (found === undefined) return undefined;
     const { ino, size, mtimeNs } = found;
+    /** `fingerprint`: changes with the content. */
     return { fingerprint: `${ino} ${size} ${mtimeNs}`, mtimeNs, isFile: found.isFile() };
   }
 

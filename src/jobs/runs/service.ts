@@ -17,7 +17,7 @@ import type { Kernel } from "#kernel/kernel.ts";
 import { type KnownFleet, classifyRows } from "./plan/classify.ts";
 import { type DraftDeps, type DraftRequest, type DraftSource, writeDraft } from "./plan/draft.ts";
 import { compareDraft, overlapSettler } from "./overlap.ts";
-import { type ForecastDeps, type QuotaWork, forecaster, workByQuota } from "./plan/forecast.ts";
+import { type ForecastDeps, forecaster, workByQuota } from "./plan/forecast.ts";
 import { type Planned, Plans, missing, reportOfDraft } from "./plan/plans.ts";
 import { type RowOrigin, openSource } from "./plan/row-source.ts";
 import { type Submission, firstState, newRunId, runIdFor } from "./submit.ts";
@@ -379,7 +379,7 @@ export class RunService {
   }
 
   /** The running runs of each quota that need more than its present window. */
-  async work(): Promise<ReadonlyMap<string, QuotaWork>> {
+  async work(): Promise<ReturnType<typeof workByQuota>> {
     const running = await this.#deps.ledger.running();
     if (running.length === 0) return new Map();
     return workByQuota(running, await this.#forecasts(running));

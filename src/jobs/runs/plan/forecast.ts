@@ -299,19 +299,12 @@ function viewOf(state: BucketState, periodMs: number) {
   };
 }
 
-/** Runs that need more than the present window of their quota, and the time until all of them are done. */
-export interface QuotaWork {
-  readonly runs: number;
-  readonly calls: number;
-  readonly seconds: number;
-}
-
-/** @returns by the name of the quota */
+/** @returns by quota, the runs that need more than its present window, and the time until all of them are done */
 export function workByQuota(
   running: readonly Pick<RunRecord, "runId" | "tally">[],
   forecasts: ReadonlyMap<string, QuotaForecast>,
-): ReadonlyMap<string, QuotaWork> {
-  const found = new Map<string, QuotaWork>();
+) {
+  const found = new Map<string, { runs: number; calls: number; seconds: number }>();
   for (const { runId, tally } of running) {
     const { quota = "", endMs = 0, refreshMs = 0 } = forecasts.get(runId) ?? {};
     if (endMs === 0 || endMs < refreshMs) continue;
