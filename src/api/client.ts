@@ -20,7 +20,7 @@ import { PairKeeper } from "./auth/pair-keeper.ts";
 import { type Pair, type PairSource, forget, pairSource } from "./auth/pair.ts";
 import { Slots } from "#core/slots.ts";
 import { tokenReader } from "./auth/token-claims.ts";
-import { type Exchange, Transport } from "./http/transport.ts";
+import { type Exchange, openTransport, type Transport } from "./http/transport.ts";
 import type { Address } from "./http/address.ts";
 import { type Answer, readAnswer } from "./http/response.ts";
 
@@ -64,7 +64,7 @@ export class PlatformClient {
     this.#routes = routesOf(options.endpoints);
     this.#slots = new Slots(connections);
     // One connection more than slots, so that an early renewal does not wait for a long list page.
-    this.#transport = new Transport({ ...options.transport, connections: connections + 1, clock });
+    this.#transport = openTransport({ ...options.transport, connections: connections + 1, clock });
     const { language } = this.#names;
     this.#plainHeaders = ["user-agent", userAgent, "accept", "application/json", language, options.language];
     this.#openRoute = this.#routeTo(authAddress(this.#routes, profile.coverage), [], profile.name);

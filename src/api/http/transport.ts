@@ -12,12 +12,13 @@ import type { AnswerHeaders } from "./headers.ts";
 import type { Answer } from "./response.ts";
 import { AnswerLimit, AnswerTooLarge, transportFailure } from "./transport-failure.ts";
 
+/** For DNS, connection and TLS together. */
+const connectTimeoutMs = 10_000;
+
 export interface TransportOptions {
   /** Maximum number of connections per address. */
   readonly connections: number;
   readonly clock: Clock;
-  /** For DNS, connection and TLS together; default 10,000. */
-  readonly connectTimeoutMs?: number | undefined;
   /** For the response headers after sending, and again for the body; default 30,000. */
   readonly answerTimeoutMs?: number | undefined;
   /** Maximum size of a response body in bytes; default 4 MiB. */
@@ -44,57 +45,52 @@ export function loadUndici(): Promise<typeof Undici> {
   return import("undici");
 }
 
-export class Transport {
-  readonly #options;
-  #dispatcher: Undici.Dispatcher | undefined;
-  #opening: Promise<Undici.Dispatcher> | undefined;
-  #closing: Promise<void> | undefined;
+export type Transport = ReturnType<typeof openTransport>;
 
-  constructor({
-    connectTimeoutMs = 10_000,
-    answerTimeoutMs = 30_000,
-    maxBodyBytes = 2 ** 22,
-    ...options
-  }: TransportOptions) {
-    this.#options = { connectTimeoutMs, answerTimeoutMs, maxBodyBytes, ...options };
-  }
+export function openTransport({ answerTimeoutMs = 30_000, maxBodyBytes = 2 ** 22, ...options }: TransportOptions) {
+  const { connections, proxy, clock } = options;
+  const limits = { clock, connectTimeoutMs, answerTimeoutMs, maxBodyBytes };
+  let dispatcher: Undici.Dispatcher | undefined;
+  let opening: Promise<Undici.Dispatcher> | undefined;
+  let closing: Promise<void> | undefined;
 
-  /**
-   * Sends one request and reads the whole response, whatever its status. A request that was sent runs to completion: only
-   * its response shows the outcome of a change.
-   * @throws PlatformError PLATFORM_UNAVAILABLE; `mayHaveApplied` says whether the request was sent
-   */
-  async exchange(exchange: Exchange): Promise<Answer> {
-    const dispatcher = this.#dispatcher ?? (await (this.#opening ??= this.#open()));
-    return new Promise((resolve, reject) => {
-      dispatcher.dispatch(
-        {
-          origin: exchange.address.origin,
-          path: exchange.address.prefix + exchange.path,
-          method: exchange.method,
-          headers: exchange.headers as string[],
-          body: exchange.body ?? null,
-          headersTimeout: this.#options.answerTimeoutMs,
-          bodyTimeout: this.#options.answerTimeoutMs,
-        },
-        new Receiver(exchange, this.#options, { resolve, reject }),
-      );
-    });
-  }
+  const open = async (): Promise<Undici.Dispatcher> => {
+    const how = { connections, pipelining: 1, allowH2: false, connect: { timeout: connectTimeoutMs } };
+    dispatcher = openDispatcher(await loadUndici(), { ...how, connectTimeoutMs }, proxy);
+    return dispatcher;
+  };
 
-  /** Waits for exchanges in progress, then closes the connections; a later exchange fails unsent. */
-  close(): Promise<void> {
-    // Opened even if nothing was sent, so that a later exchange fails.
-    this.#closing ??= (this.#opening ??= this.#open()).then((dispatcher) => dispatcher.close());
-    return this.#closing;
-  }
+  return {
+    /**
+     * Sends one request and reads the whole response, whatever its status. A request that was sent runs to completion: only
+     * its response shows the outcome of a change.
+     * @throws PlatformError PLATFORM_UNAVAILABLE; `mayHaveApplied` says whether the request was sent
+     */
+    exchange: async (exchange: Exchange): Promise<Answer> => {
+      const opened = dispatcher ?? (await (opening ??= open()));
+      return new Promise((resolve, reject) => {
+        opened.dispatch(
+          {
+            origin: exchange.address.origin,
+            path: exchange.address.prefix + exchange.path,
+            method: exchange.method,
+            headers: exchange.headers as string[],
+            body: exchange.body ?? null,
+            headersTimeout: answerTimeoutMs,
+            bodyTimeout: answerTimeoutMs,
+          },
+          new Receiver(exchange, limits, { resolve, reject }),
+        );
+      });
+    },
 
-  async #open(): Promise<Undici.Dispatcher> {
-    const { connections, proxy, connectTimeoutMs } = this.#options;
-    const options = { connections, pipelining: 1, allowH2: false, connect: { timeout: connectTimeoutMs } };
-    this.#dispatcher = openDispatcher(await loadUndici(), { ...options, connectTimeoutMs }, proxy);
-    return this.#dispatcher;
-  }
+    /** Waits for exchanges in progress, then closes the connections; a later exchange fails unsent. */
+    close: (): Promise<void> => {
+      // Opened even if nothing was sent, so that a later exchange fails.
+      closing ??= (opening ??= open()).then((opened) => opened.close());
+      return closing;
+    },
+  };
 }
 
 type Limits = Pick<TransportOptions, "clock"> &

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { parseAddress } from "#api/http/address.ts";
-import { type Exchange, Transport, type TransportOptions } from "#api/http/transport.ts";
+import { type Exchange, openTransport, type Transport, type TransportOptions } from "#api/http/transport.ts";
 import { systemClock } from "#core/time.ts";
 import { answer, type Handler, refusalOf, startPlatform, StillClock, until } from "./support.ts";
 
@@ -11,7 +11,7 @@ async function withPlatform(
   options: Partial<TransportOptions> = {},
 ): Promise<void> {
   await using platform = await startPlatform(handler);
-  const transport = new Transport({ connections: 2, clock: systemClock, ...options });
+  const transport = openTransport({ connections: 2, clock: systemClock, ...options });
   const diary: string[] = [];
   const watcher = {
     sending: () => {
@@ -184,7 +184,7 @@ describe("HTTP exchanges", () => {
     ];
     for (const ending of endings) {
       await withRawServer(ending, async (exchange) => {
-        const transport = new Transport({ connections: 1, clock: systemClock });
+        const transport = openTransport({ connections: 1, clock: systemClock });
         const error = await refusalOf(transport.exchange(exchange));
         expect(error).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: true });
         expect(error.message).not.toContain("token-123");

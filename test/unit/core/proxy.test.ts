@@ -3,7 +3,7 @@ import { createServer, type LookupFunction } from "node:net";
 import { describe, expect, it, onTestFinished, test } from "vitest";
 import * as undici from "undici";
 import { parseAddress } from "#api/http/address.ts";
-import { Transport } from "#api/http/transport.ts";
+import { openTransport } from "#api/http/transport.ts";
 import { fetchThrough, openDispatcher, type OutgoingProxy } from "#core/proxy.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
@@ -18,7 +18,7 @@ function proxyAt(port: number, except = ""): OutgoingProxy {
 
 /** The error of a call to a platform behind the proxy. */
 async function faultBehind(proxy: OutgoingProxy): Promise<unknown> {
-  const transport = new Transport({ connections: 1, clock: systemClock, proxy });
+  const transport = openTransport({ connections: 1, clock: systemClock, proxy });
   onTestFinished(() => transport.close());
   const address = parseAddress("https://platform.example", "SIMFLEET_ENDPOINT_GLOBAL");
   const call = { operation: "op", address, method: "GET", path: "/v1/x", headers: [] } as const;
