@@ -26,7 +26,7 @@ import {
   withPathsFrom,
   pathsIn,
 } from "./read-settings.ts";
-import { Report } from "./report.ts";
+import { openReport, type Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
 import { type FeatureSection, group, secretOf, settingsOf, variableOf, variablesOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
@@ -47,7 +47,7 @@ export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"
  * @throws ConfigError with all problems
  */
 export function loadConfig({ file: given, env = process.env, features = [], isForCommand }: ConfigSource = {}) {
-  const report = new Report({ isForCommand });
+  const report = openReport({ isForCommand });
   const named = given ?? (env[fileVariable] || undefined);
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
   const read = file === undefined ? { tree: {} } : readYaml(file, report.problems);
@@ -188,7 +188,7 @@ function profileOf({ profiles }: Pick<Settings, "profiles">, name: string): Prof
 
 /** The credentials of a profile as their files have them now. @throws ConfigError */
 function readAgain(source: SettingSource): readonly Credentials[] {
-  const report = new Report();
+  const report = openReport();
   const settings = readSettings(group({ profiles: profilesSection }), source, report);
   const { credentials } = profileOf(settings, source.profile);
   const { forms } = readCredentials(credentials, `profiles.${source.profile}`, report);

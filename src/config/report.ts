@@ -15,67 +15,60 @@ interface Place {
   readonly file?: string | undefined;
 }
 
-export class Report {
-  readonly problems: Problem[] = [];
-  /** With `isForCommand`: secrets that could not be read, which are a problem of the commands that need them. */
-  readonly unread: (Problem & { readonly path: string })[] = [];
-  readonly #isForCommand: boolean;
-  /** Settings that work, but maybe not as intended. */
-  readonly warnings: Problem[] = [];
-  readonly #places = new Map<string, Place>();
+export type Report = ReturnType<typeof openReport>;
 
-  constructor({ isForCommand = false } = {}) {
-    this.#isForCommand = isForCommand;
-  }
-
-  /** Records the place of a setting, be its value valid or not. */
-  found(path: string, place: Place): void {
-    this.#places.set(path, place);
-  }
-
-  /** The place of a setting with a variable; undefined where it is not given. */
-  placeOf(path: string): Place | undefined {
-    return this.#places.get(path);
-  }
-
-  isGiven(path: string): boolean {
-    return this.#places.has(path);
-  }
-
-  fault(path: string, message: string): void {
-    this.problems.push({ where: this.#shown(path), message });
-  }
-
-  /** Adds a problem of the file of a secret that few commands need. */
-  unreadable(path: string, message: string): void {
-    if (this.#isForCommand) this.unread.push({ path, where: this.#shown(path), message });
-    else this.fault(path, message);
-  }
-
-  warn(path: string, message: string): void {
-    this.warnings.push({ where: this.#shown(path), message });
-  }
+export function openReport({ isForCommand = false } = {}) {
+  const problems: Problem[] = [];
+  const unread: (Problem & { readonly path: string })[] = [];
+  const warnings: Problem[] = [];
+  const places = new Map<string, Place>();
 
   /** A path within a section that a variable gives as a whole is shown with the variable. */
-  #shown(path: string): string {
+  const whereOf = (path: string): string => {
     for (let at = path; at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf(".")))) {
-      const where = this.placeOf(at)?.where;
+      const where = places.get(at)?.where;
       if (where !== undefined) return at === path || where === at ? where : `${where}, ${path}`;
     }
     return path;
-  }
+  };
 
-  /** All problems. One variable can feed two settings, so that its problem is found twice. */
-  error(): ConfigError {
-    return new ConfigError([
-      ...new Map(this.problems.map((problem) => [`${problem.where}: ${problem.message}`, problem])).values(),
-    ]);
-  }
+  const fault = (path: string, message: string): void => void problems.push({ where: whereOf(path), message });
 
-  /** Adds a problem if the setting at this path names none of the known profiles. */
-  checkProfile(path: string, profile: string, known: readonly string[]): void {
-    if (!known.includes(profile)) this.fault(path, `There is no profile ${profile}.${suggestion(profile, known)}`);
-  }
+  return {
+    problems,
+    /** With `isForCommand`: secrets that could not be read, which are a problem of the commands that need them. */
+    unread,
+    /** Settings that work, but maybe not as intended. */
+    warnings,
+    fault,
+
+    /** Records the place of a setting, be its value valid or not. */
+    found: (path: string, place: Place): void => void places.set(path, place),
+
+    /** The place of a setting with a variable; undefined where it is not given. */
+    placeOf: (path: string): Place | undefined => places.get(path),
+
+    isGiven: (path: string): boolean => places.has(path),
+
+    /** Adds a problem of the file of a secret that few commands need. */
+    unreadable(path: string, message: string): void {
+      if (isForCommand) unread.push({ path, where: whereOf(path), message });
+      else fault(path, message);
+    },
+
+    warn: (path: string, message: string): void => void warnings.push({ where: whereOf(path), message }),
+
+    /** All problems. One variable can feed two settings, so that its problem is found twice. */
+    error: (): ConfigError =>
+      new ConfigError([
+        ...new Map(problems.map((problem) => [`${problem.where}: ${problem.message}`, problem])).values(),
+      ]),
+
+    /** Adds a problem if the setting at this path names none of the known profiles. */
+    checkProfile(path: string, profile: string, known: readonly string[]): void {
+      if (!known.includes(profile)) fault(path, `There is no profile ${profile}.${suggestion(profile, known)}`);
+    },
+  };
 }
 
 /** Result of `make`, or undefined if it throws a SimfleetError, whose message goes to `fault`. */

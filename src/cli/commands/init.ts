@@ -9,7 +9,7 @@ import { Command } from "@commander-js/extra-typings";
 import { stringify } from "yaml";
 import { loadDeployment } from "#config/deployment.ts";
 import { readSettings } from "#config/read-settings.ts";
-import { Report } from "#config/report.ts";
+import { openReport } from "#config/report.ts";
 import { configSchema } from "#config/schema.ts";
 import { parseRedisUrl } from "#config/sections/redis.ts";
 import { expectedOf, isDeploymentFile, path } from "#config/value-types.ts";
@@ -121,7 +121,7 @@ function nextSteps(file: string, { authKeyFile }: InitAnswers): string[] {
 /** @throws ConfigError with all values that the configuration refuses; SimfleetError USAGE for a secret */
 function checkAnswers(answers: InitAnswers): void {
   refuseSecrets(answers);
-  const report = new Report();
+  const report = openReport();
   // The file of the secret may not be there yet.
   readSettings(configSchema, { tree: settingsOf(answers, {}), env: {}, profile: "default" }, report);
   if (!path.safeParse(answers.authKeyFile).success) {
