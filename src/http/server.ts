@@ -2,7 +2,7 @@
  * The worker's HTTP server: it assembles health, the control API and the dashboard behind one guard
  * and one set of headers, and listens. It defines no routes of its own; the modules that it mounts do.
  */
-import helmet from "@fastify/helmet";
+import helmet, { type FastifyHelmetOptions } from "@fastify/helmet";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { randomUUID } from "node:crypto";
 import { SimfleetError, messageOf } from "#core/errors.ts";
@@ -13,7 +13,6 @@ import { addGuard, hostCheck } from "./auth/access.ts";
 import { type Health, addHealth, addMetrics, addTracing } from "./monitoring/health.ts";
 import type { ControlDeps } from "./deps.ts";
 import { problemOf, sendProblem } from "./problem.ts";
-import { securityHeaders } from "./security-headers.ts";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
@@ -112,6 +111,31 @@ function portOf(server: FastifyInstance): number | undefined {
   const address = server.server.address();
   return typeof address === "object" && address !== null ? address.port : undefined;
 }
+
+/**
+ * No framing, no resources from other hosts, scripts only from our own files. `upgrade-insecure-requests` and HSTS are left to
+ * the TLS proxy in front: over plain HTTP, the first would break the page and the second has no effect.
+ */
+const securityHeaders: FastifyHelmetOptions = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      "default-src": ["'none'"],
+      "script-src": ["'self'"],
+      "style-src": ["'self'"],
+      "img-src": ["'self'", "data:"],
+      "connect-src": ["'self'"],
+      "font-src": ["'self'"],
+      "base-uri": ["'none'"],
+      "form-action": ["'self'"],
+      "frame-ancestors": ["'none'"],
+    },
+  },
+  strictTransportSecurity: false,
+  xFrameOptions: { action: "deny" },
+  referrerPolicy: { policy: "no-referrer" },
+  crossOriginResourcePolicy: { policy: "same-origin" },
+};
 
 // The dashboard: the files of dist/web, and its one HTML page for every path that is a view.
 
