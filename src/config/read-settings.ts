@@ -169,5 +169,5 @@ function put(input: Record<string, unknown>, path: string, value: unknown): void
 
 function remove(input: unknown, keys: readonly string[]): void {
   const outer = valueIn(input, keys.slice(0, -1));
-  if (isPlainObject(outer)) delete (outer as Record<string, unknown>)[keys.at(-1) ?? ""];
+  if (isPlainObject(outer)) delete outer[keys.at(-1) ?? ""];
 }

@@ -6,7 +6,8 @@ import { setTimeout as timeout } from "node:timers/promises";
 
 export const secondMs = 1_000;
 export const minuteMs = 60 * secondMs;
-export const dayMs = 24 * 60 * minuteMs;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
 
 /** The wall clocks of two machines may differ by this much; a larger difference means that one of them is wrong. */
 export const clockToleranceMs = 15 * secondMs;

@@ -4,6 +4,7 @@
  *   active -> paused -> active     by a user
  *   active -> stopped -> active    automatically, then by a user
  */
+import { hourMs } from "#core/time.ts";
 import type { RecordOf } from "#contract/fields.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { Automation } from "./config.ts";
@@ -15,7 +16,6 @@ import { type RecordFields, stateStore } from "#engine/record.ts";
 const claimScript = Script.load(new URL("./claim-events.lua", import.meta.url));
 const claimSeconds = 2 * 86_400;
 const chainSeconds = 30 * 86_400;
-const hourMs = 3_600_000;
 /** Events that are delivered again lead to tasks that are no older than so many. */
 const keptTasks = 20;
 

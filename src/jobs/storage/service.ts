@@ -1,6 +1,6 @@
 /** Reports on Redis's memory, warns before it is full, and removes what has been kept for long enough. */
 import { keepAnswers } from "#core/kept.ts";
-import { dayMs, every, isoTime, minuteMs } from "#core/time.ts";
+import { dayMs, every, hourMs, isoTime, minuteMs } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/node.ts";
 import { type StoragePart, type StorageReport, showStorage } from "./contract.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
@@ -24,8 +24,6 @@ import { checkFolder, replaceFile } from "#core/files/write-file.ts";
 import { readSharing, sharingKey } from "#engine/sharing.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
-
-const hourMs = 60 * minuteMs;
 
 export type StorageService = ReturnType<typeof storageService>;
 

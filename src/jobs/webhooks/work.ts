@@ -6,7 +6,7 @@
  * unreachable receiver delays neither other webhooks nor runs.
  */
 import { about } from "#core/backoff.ts";
-import { minuteMs, secondMs } from "#core/time.ts";
+import { hourMs, minuteMs, secondMs } from "#core/time.ts";
 import { quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import { type NoticeEvent, contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
@@ -25,7 +25,6 @@ export interface DeliveryContext extends Pick<Kernel, "clock" | "guard"> {
   readonly receivers: Readonly<Record<string, Receiver>>;
 }
 
-const hourMs = 60 * minuteMs;
 /** Delays between attempts, as the specification recommends: about 28 hours in all. */
 const delaysMs = [5 * secondMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs] as const;
 /** Upper limit for a wait that the receiver requests. */
