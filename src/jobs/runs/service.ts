@@ -30,7 +30,9 @@ import { type RetriedRows, retrySource, undoSource } from "./follow-up.ts";
 import { operationBucket } from "./work/row-call.ts";
 import { traced, tracing } from "#core/traced.ts";
 import { minuteMs } from "#core/time.ts";
-import { SimfleetError } from "#core/errors.ts";
+import { SimfleetError, messageOf } from "#core/errors.ts";
+import { readSharing } from "#engine/sharing.ts";
+import { assertWritable } from "#redis/node.ts";
 import type { RunHead, RunRecord } from "./ledger/run-record.ts";
 
 /** How rows are planned and run. */
@@ -165,7 +167,7 @@ export class RunService {
 
   async #draft(source: DraftSource, request: Omit<DraftRequest, "operator">): Promise<Planned> {
     const { ledger, limiter, config } = this.#deps;
-    const operator = await ledger.operatorOf(request.profile);
+    const operator = (await readSharing(this.#deps)).operatorOf(request.profile);
     const written = await writeDraft(source, { ...request, operator }, this.#deps);
     const { supersedes, disjoint } = await compareDraft(written, ledger);
     const draft = disjoint.length === 0 ? written : { ...written, head: { ...written.head, disjoint } };
@@ -290,9 +292,11 @@ export class RunService {
 
   /** While Redis rejects writes, it keeps no problem of a run and tells no quota. */
   async #reports(runs: readonly RunRecord[]): Promise<RunReport[]> {
-    const message = runs.some(({ state }) => state === "running") ? await this.#deps.ledger.refusal() : undefined;
+    const { clock, redis, keys } = this.#deps;
+    const isGoing = runs.some(({ state }) => state === "running");
+    const message = isGoing ? await assertWritable(redis, keys).then(() => undefined, messageOf) : undefined;
     if (message !== undefined) {
-      const since = new Date(this.#deps.clock.wallMs()).toISOString();
+      const since = new Date(clock.wallMs()).toISOString();
       const problem = { message, since, attempts: 1, nextAttemptAt: null };
       return runs.map((run) => ({ ...reportOf(run), ...(run.state === "running" ? { problem } : {}) }));
     }

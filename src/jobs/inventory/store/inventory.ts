@@ -18,12 +18,14 @@ import {
   meets,
 } from "#fleet/filter.ts";
 import { systemClock } from "#core/time.ts";
+import { emitScriptPart } from "#events/feed.ts";
+import { problemScriptPart } from "#engine/problem.ts";
+import type { Keys } from "#redis/keys.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { type ScriptRunner, Script } from "#redis/script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { inventoryOf } from "#engine/sharing.ts";
 import { type KnownSim, decodeSim, fieldTextIn, isGoneIn } from "../records/sim-record.ts";
-import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import { usageFields, withUsage } from "./usage.ts";
 
 export { fieldInputOf, fieldTextOf } from "../records/sim-record.ts";
@@ -57,6 +59,33 @@ export interface FoundSim {
 export interface FoundKey {
   readonly key: string;
   readonly ordinal: number;
+}
+
+/** Lua parts that precede a script that writes to the inventory. */
+export const inventoryScriptParts: readonly URL[] = [
+  emitScriptPart,
+  new URL("./index.lua", import.meta.url),
+  new URL("./take.lua", import.meta.url),
+  problemScriptPart,
+];
+
+/** Loads a script of this folder together with its parts. */
+export function inventoryScript(name: string): Script {
+  return Script.load(...inventoryScriptParts, new URL(`./${name}`, import.meta.url));
+}
+
+/** The keys that `inventory(…)` in take.lua expects, in its order. */
+export function inventoryKeys(keys: Keys, profile: string): readonly string[] {
+  return [
+    keys.sims(profile),
+    keys.simsHead(profile),
+    keys.simsKeyOrder(profile),
+    keys.simsIndex(profile),
+    keys.simsSeen(profile),
+    keys.simsClaims(profile),
+    keys.events(),
+    keys.simsBitmaps(profile),
+  ];
 }
 
 /** SIMs whose keys are in one string of the key order; take.lua knows it as well. */

@@ -11,7 +11,7 @@ import { type Problem, nextProblem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
 import { Script } from "#redis/script.ts";
 import { redisTimeMs } from "#redis/node.ts";
-import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
+import { inventoryKeys, inventoryScript } from "./inventory.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { type SharingSettings, inventoryOf, readSharing } from "#engine/sharing.ts";
 import type { SyncReport } from "../contract.ts";

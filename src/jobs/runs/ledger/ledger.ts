@@ -5,17 +5,15 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
-import { SimfleetError, messageOf } from "#core/errors.ts";
+import { SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
-import type { FeedBounds } from "#events/feed.ts";
 import { encodeName, encodeValue } from "#fleet/sim/field-text.ts";
 import { type RunState, isRunOver } from "#fleet/run.ts";
 import type { SimChange } from "#fleet/sim-operation/sim-operation.ts";
 import type { Keys } from "#redis/keys.ts";
-import { assertWritable } from "#redis/node.ts";
 import type { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import { Script } from "#redis/script.ts";
-import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";
+import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import type { WaveCheck } from "../contract.ts";
 import { inventoryOf, readSharing, type Sharing } from "#engine/sharing.ts";
@@ -89,21 +87,22 @@ interface RunProblem {
   readonly event?: "run.row-quarantined";
 }
 
+interface LedgerDeps extends StoreDeps {
+  readonly clock: Clock;
+  /** Where a replica can take over from Redis. */
+  readonly replicated?: ReplicatedWrites | undefined;
+}
+
 export class Ledger {
+  readonly #deps: LedgerDeps;
   readonly #redis: Redis;
   readonly #keys: Keys;
-  readonly #clock: Clock;
-  readonly #replicated: ReplicatedWrites | undefined;
-  readonly #bounds: FeedBounds;
   #sharing: { readonly sharing: Sharing; readonly readAtMs: number } | undefined;
 
-  /** @param options `replicated` where a replica can take over from Redis */
-  constructor(options: StoreDeps & { clock: Clock; replicated?: ReplicatedWrites | undefined }) {
-    this.#replicated = options.replicated;
-    this.#redis = options.redis;
-    this.#keys = options.keys;
-    this.#bounds = options.bounds;
-    this.#clock = options.clock;
+  constructor(deps: LedgerDeps) {
+    this.#deps = deps;
+    this.#redis = deps.redis;
+    this.#keys = deps.keys;
   }
 
   /** Stores a segment of a run that is being submitted; it expires unless the run is committed within the hour. */
@@ -156,7 +155,7 @@ export class Ledger {
       ...(plan && { plan: plan.text }),
     }).flat();
     const { ttlMs = "", entry = "", uploadId = "" } = plan ?? {};
-    const args = [runId, segments.length, createdAtMs, this.#bounds.maxEvents, submittedBy, attempt];
+    const args = [runId, segments.length, createdAtMs, this.#deps.bounds.maxEvents, submittedBy, attempt];
     args.push(ttlMs, entry, uploadId, takes.length, ...takes.map((group) => takenPrefix + group));
     const reply = (await commitScript.run(this.#redis, keys, [...args, ...fields])) as
       | "committed"
@@ -321,11 +320,6 @@ export class Ledger {
     await this.#redis.hdel(this.#keys.runLeases(runId), hand);
   }
 
-  /** The ID of a profile's operator, if it is known. */
-  async operatorOf(profile: string): Promise<string | undefined> {
-    return (await readSharing({ redis: this.#redis, keys: this.#keys })).operatorOf(profile);
-  }
-
   /**
    * Records which SIMs a run is about to change, and to which values, until each has its outcome. A sync that sees such a
    * change before the run has settled it can then attribute it to the run. Claims of the run's other rows are kept.
@@ -337,7 +331,7 @@ export class Ledger {
       const lines = Array.from(change, ([name, value]) => `${encodeName(name)}${value ? encodeValue(value) : ""}`);
       return [key, lines.join("\n")];
     });
-    const name = await inventoryOf({ redis: this.#redis, keys: this.#keys }, run.profile);
+    const name = await inventoryOf(this.#deps, run.profile);
     await claimScript.run(this.#redis, [this.#keys.simsClaims(name)], [run.runId, ...claims]);
   }
 
@@ -353,8 +347,8 @@ export class Ledger {
     { calls, throttled, newer = "" }: { calls: number; throttled: number; newer?: string },
   ) {
     const { runId, profile } = run;
-    const args: (string | number)[] = [this.#clock.wallMs(), segment, calls, throttled];
-    args.push(profile, this.#bounds.maxEvents, runId, newer);
+    const args: (string | number)[] = [this.#deps.clock.wallMs(), segment, calls, throttled];
+    args.push(profile, this.#deps.bounds.maxEvents, runId, newer);
     for (const settlement of settlements) args.push(encodeSettlement(settlement));
     // Not that of the plan: the profile may have come to share another since.
     const name = (await this.#inventories()).nameOf(profile);
@@ -369,9 +363,9 @@ export class Ledger {
 
   /** Who shares an inventory, read once a second: a run at full speed writes outcomes a thousand times as often. */
   async #inventories(): Promise<Sharing> {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     if (this.#sharing === undefined || nowMs - this.#sharing.readAtMs >= secondMs) {
-      const sharing = await readSharing({ redis: this.#redis, keys: this.#keys });
+      const sharing = await readSharing(this.#deps);
       this.#sharing = { sharing, readAtMs: nowMs };
     }
     return this.#sharing.sharing;
@@ -400,7 +394,7 @@ export class Ledger {
   async markSent(runId: string, segment: number, { place, tries }: { place: number; tries: Tries }): Promise<boolean> {
     const keys = this.#segmentKeys(runId, segment);
     const args = [segment, place, JSON.stringify(tries)];
-    const marked = this.#replicated?.run(markScript, keys, args) ?? markScript.run(this.#redis, keys, args);
+    const marked = this.#deps.replicated?.run(markScript, keys, args) ?? markScript.run(this.#redis, keys, args);
     return (await marked) === 1;
   }
 
@@ -415,21 +409,16 @@ export class Ledger {
     await this.#redis.hset(this.#keys.run(runId), "areSentSettled", 1);
   }
 
-  /** Why Redis accepts no outcomes; undefined if it does. */
-  async refusal(): Promise<string | undefined> {
-    return assertWritable(this.#redis, this.#keys).then(() => undefined, messageOf);
-  }
-
   /** Records why no row of the run can be processed; the problem lasts until the next usable response. */
   async recordProblem(runId: string, { message, delayMs, isExpected = false, event }: RunProblem): Promise<void> {
     const keys = [this.#keys.run(runId), this.#keys.events()];
-    const nowMs = this.#clock.wallMs();
+    const nowMs = this.#deps.clock.wallMs();
     const args = [
       nowMs,
       message,
       Math.ceil(nowMs + delayMs),
       runId,
-      this.#bounds.maxEvents,
+      this.#deps.bounds.maxEvents,
       isExpected ? "" : stalledAfterMs,
       event ?? "",
     ];
@@ -465,7 +454,7 @@ export class Ledger {
     const before = await moveScript.run(
       this.#redis,
       [this.#keys.run(runId), this.#keys.events()],
-      [to, this.#clock.wallMs(), reason, runId, this.#bounds.maxEvents, by, ...from],
+      [to, this.#deps.clock.wallMs(), reason, runId, this.#deps.bounds.maxEvents, by, ...from],
     );
     if (before === "gone") await this.run(runId);
     if (!from.includes(before as RunState)) {
@@ -485,7 +474,7 @@ export class Ledger {
   async endWave({ runId, wave }: RunRecord, check: WaveCheck | undefined, reason: string): Promise<void> {
     const keys = [this.#keys.run(runId), this.#keys.events(), this.#keys.runFinished(runId)];
     const found = check === undefined ? "" : JSON.stringify(check);
-    await endWaveScript.run(this.#redis, keys, [wave, found, reason, runId, this.#bounds.maxEvents]);
+    await endWaveScript.run(this.#redis, keys, [wave, found, reason, runId, this.#deps.bounds.maxEvents]);
   }
 
   #segmentKeys(runId: string, segment: number): string[] {
