@@ -28,20 +28,7 @@ export interface Pair extends AuthOutput {
   readonly expiresAtMs: number;
 }
 
-export interface PairSource {
-  /**
-   * @throws PlatformError, never with `mayHaveApplied`: the call that waits for the pair was not sent. If all forms are
-   *   rejected, the error is that of the last form and names all of them
-   */
-  authenticate(): Promise<Pair>;
-  /** Obtains a pair with one form, ignoring the list. @throws the platform's message */
-  authenticateWith(form: Credentials): Promise<Pair>;
-  /**
-   * The same pair with a new token; undefined if the platform rejects. Absent: not supported.
-   * @throws if a later attempt can succeed
-   */
-  renew?(pair: Pair): Promise<Pair | undefined>;
-}
+export type PairSource = ReturnType<typeof pairSource>;
 
 /** Errors that a retry cannot fix: the pair has expired, or the operation does not exist or is not permitted. */
 const final = new Set([
@@ -63,12 +50,13 @@ interface SourceDeps {
 export function pairSource(
   options: Pick<PlatformClientOptions, "clock" | "credentials" | "ttlField" | "ttlSeconds" | "renewToken">,
   { tokens, emit, send, callWith }: SourceDeps,
-): PairSource {
+) {
   const { clock, credentials, ttlField: field, ttlSeconds: seconds, renewToken: renewal } = options;
   const ttl = field === undefined || seconds === undefined ? undefined : { field, seconds };
   /** The credentials that produced the last pair. */
   let used: readonly Credentials[] = [];
 
+  /** Obtains a pair with one form, ignoring the list. @throws the platform's message */
   const authenticateWith = async (form: Credentials): Promise<Pair> => {
     const askedAtMs = clock.monotonicMs();
     const mfaKey = form.kind === "auth-key" ? undefined : readBase32(form.mfaSecret?.reveal() ?? "");
@@ -79,6 +67,10 @@ export function pairSource(
     return pairOf(grant, { madeWith: form, clock, tokens, askedAtMs, maxMs: lifetimeMs({ field, seconds }) });
   };
 
+  /**
+   * @throws PlatformError, never with `mayHaveApplied`: the call that waits for the pair was not sent. If all forms are
+   *   rejected, the error is that of the last form and names all of them
+   */
   const authenticate = async (): Promise<Pair> => {
     const forms = credentials();
     const refused: Credentials[] = [];
@@ -101,6 +93,7 @@ export function pairSource(
 
   if (renewal === undefined) return { authenticate, authenticateWith };
   const operation = renewToken(renewal);
+  /** The same pair with a new token; undefined if the platform rejects. Absent: not supported. @throws if a later attempt can succeed */
   const renew = async (pair: Pair): Promise<Pair | undefined> => {
     // Changed credentials take effect through an authentication.
     if (!areSameForms(credentials(), used)) return undefined;
