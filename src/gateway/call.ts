@@ -11,7 +11,7 @@ import { pipeline } from "node:stream/promises";
 import * as undici from "undici";
 import type { Dispatcher } from "undici";
 import type { PlatformClient } from "#api/client.ts";
-import { transportFailure } from "#api/http/transport-failure.ts";
+import { connectTimeoutMs, transportFailure } from "#api/http/transport-failure.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
 import { openDispatcher, type OutgoingProxy } from "#core/proxy.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
@@ -22,7 +22,6 @@ import type { Urgency } from "#limiter/permit.ts";
 import type { GatewayOperation } from "./api-groups.ts";
 import { answerHeaders, requestHeaders } from "./headers.ts";
 
-const connectTimeoutMs = 10 * secondMs;
 /** For the headers of a response, and for a pause in its body. */
 const answerTimeoutMs = 30 * secondMs;
 /** The body of a larger error is left out. */
@@ -165,7 +164,7 @@ async function send({ request, operation: { id } }: Call, connections: Dispatche
     attempt.failed();
     // A fault of the caller's own body is not one of the platform.
     if (thrown instanceof SimfleetError) throw thrown;
-    const facts = { wasSent, status: undefined, connectTimeoutMs, answerTimeoutMs };
+    const facts = { wasSent, status: undefined, answerTimeoutMs };
     throw transportFailure(thrown, { operation: id, address, method, ...facts });
   }
 }

@@ -6,6 +6,9 @@ import { PlatformError, codeOf } from "#core/errors.ts";
 import { proxyFault } from "#core/proxy.ts";
 import type { Address } from "./address.ts";
 
+/** For DNS, connection and TLS together. */
+export const connectTimeoutMs = 10_000;
+
 export interface FailedExchange {
   readonly operation: string;
   readonly address: Address;
@@ -14,7 +17,6 @@ export interface FailedExchange {
   readonly wasSent: boolean;
   /** The status, if response headers arrived. */
   readonly status: number | undefined;
-  readonly connectTimeoutMs: number;
   readonly answerTimeoutMs: number;
 }
 
@@ -35,7 +37,7 @@ export function transportFailure(thrown: unknown, failed: FailedExchange): Platf
   });
 }
 
-function unsentWords(thrown: unknown, code: string, { address, connectTimeoutMs }: FailedExchange): string {
+function unsentWords(thrown: unknown, code: string, { address }: FailedExchange): string {
   const { host, setting } = address;
   const fault = proxyFault(thrown, host);
   if (fault !== undefined) return fault;

@@ -10,10 +10,7 @@ import type { Clock } from "#core/time.ts";
 import type { Address } from "./address.ts";
 import type { AnswerHeaders } from "./headers.ts";
 import type { Answer } from "./response.ts";
-import { AnswerLimit, AnswerTooLarge, transportFailure } from "./transport-failure.ts";
-
-/** For DNS, connection and TLS together. */
-const connectTimeoutMs = 10_000;
+import { AnswerLimit, AnswerTooLarge, connectTimeoutMs, transportFailure } from "./transport-failure.ts";
 
 export interface TransportOptions {
   /** Maximum number of connections per address. */
@@ -49,7 +46,7 @@ export type Transport = ReturnType<typeof openTransport>;
 
 export function openTransport({ answerTimeoutMs = 30_000, maxBodyBytes = 2 ** 22, ...options }: TransportOptions) {
   const { connections, proxy, clock } = options;
-  const limits = { clock, connectTimeoutMs, answerTimeoutMs, maxBodyBytes };
+  const limits = { clock, answerTimeoutMs, maxBodyBytes };
   let dispatcher: Undici.Dispatcher | undefined;
   let opening: Promise<Undici.Dispatcher> | undefined;
   let closing: Promise<void> | undefined;
@@ -93,8 +90,7 @@ export function openTransport({ answerTimeoutMs = 30_000, maxBodyBytes = 2 ** 22
   };
 }
 
-type Limits = Pick<TransportOptions, "clock"> &
-  Readonly<Record<"connectTimeoutMs" | "answerTimeoutMs" | "maxBodyBytes", number>>;
+type Limits = Pick<TransportOptions, "clock"> & Readonly<Record<"answerTimeoutMs" | "maxBodyBytes", number>>;
 type Settle = Pick<PromiseWithResolvers<Answer>, "resolve" | "reject">;
 
 /**
