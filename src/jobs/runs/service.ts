@@ -23,7 +23,7 @@ import { type RowOrigin, openSource } from "./plan/row-source.ts";
 import { type Submission, firstState, newRunId, runIdFor } from "./submit.ts";
 import type { RunReport, listRuns } from "./contract.ts";
 import type { Call } from "#contract/route.ts";
-import { reportOf } from "./report.ts";
+import { reportOfRun } from "./report.ts";
 import { resultLines } from "./results/results.ts";
 import { readSettled, readWhenEnded } from "./results/sent-rows.ts";
 import { type RetriedRows, retrySource, undoSource } from "./follow-up.ts";
@@ -287,7 +287,7 @@ export class RunService {
   /** @throws SimfleetError RUN_NOT_FOUND */
   async show(runId: string): Promise<RunReport> {
     const run = await readSettled(runId, this.#deps);
-    return (await this.#reports([run]))[0] ?? reportOf(run);
+    return (await this.#reports([run]))[0] ?? reportOfRun(run);
   }
 
   /** While Redis rejects writes, it keeps no problem of a run and tells no quota. */
@@ -298,7 +298,7 @@ export class RunService {
     if (message !== undefined) {
       const since = new Date(clock.wallMs()).toISOString();
       const problem = { message, since, attempts: 1, nextAttemptAt: null };
-      return runs.map((run) => ({ ...reportOf(run), ...(run.state === "running" ? { problem } : {}) }));
+      return runs.map((run) => ({ ...reportOfRun(run), ...(run.state === "running" ? { problem } : {}) }));
     }
     const going = runs.filter(({ state }) => state === "running");
     const forecasts = going.length === 0 ? undefined : await this.#forecasts(going);
@@ -308,7 +308,7 @@ export class RunService {
     const frozen = new Map(await Promise.all(freezes));
     return runs.map((run) => {
       const reason = run.state === "running" ? frozen.get(run.profile) : undefined;
-      const report = reportOf(run, forecasts?.get(run.runId));
+      const report = reportOfRun(run, forecasts?.get(run.runId));
       return reason === undefined ? report : { ...report, etaSeconds: null, ahead: undefined, frozen: reason };
     });
   }
@@ -317,12 +317,7 @@ export class RunService {
    * Lists runs page by page, newest first, filtered by `state` and `profile`.
    * @throws SimfleetError REQUEST_INVALID for an invalid cursor
    */
-  async list({
-    limit,
-    cursor,
-    state,
-    profile,
-  }: Call<typeof listRuns>["query"]): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
+  async list({ limit, cursor, state, profile }: Call<typeof listRuns>["query"]) {
     const { ledger } = this.#deps;
     const atOnce = state === undefined && profile === undefined ? Math.min(limit + 1, readAtOnce) : readAtOnce;
     // Plans are few, and their ids sort by time.
@@ -363,7 +358,7 @@ export class RunService {
 
   /** Parts of an ended run for the archive. */
   archiveOf(run: RunRecord): { readonly report: RunReport; readonly lines: AsyncIterable<string> } {
-    return { report: reportOf(run), lines: resultLines(run, this.#deps.ledger, { format: "csv" }) };
+    return { report: reportOfRun(run), lines: resultLines(run, this.#deps.ledger, { format: "csv" }) };
   }
 
   /** The buckets, and thus the queues, of a profile's changes: one for each API group of its operations. */

@@ -1,7 +1,7 @@
 /** The current problem of a run: recorded by failed calls, cleared by the next usable response, reported by two events. */
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { reportOf } from "#jobs/runs/report.ts";
+import { reportOfRun } from "#jobs/runs/report.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds, settledAs, submit } from "./run-of.ts";
@@ -48,9 +48,9 @@ it("a run keeps its problem with its start, the failed attempts, and the earlies
 it("a run with a problem reports it and no estimated end", async () => {
   const { runId } = await submit(ledger, [[1, 1, 1]]);
   const expected = { startMs: 0, endMs: 7_000, ahead: { runs: [], calls: 0 } };
-  expect(reportOf(await ledger.run(runId), expected).etaSeconds).toBe(7);
+  expect(reportOfRun(await ledger.run(runId), expected).etaSeconds).toBe(7);
   await fail(runId, 4_000);
-  const report = reportOf(await ledger.run(runId), expected);
+  const report = reportOfRun(await ledger.run(runId), expected);
   expect(report.etaSeconds).toBeNull();
   expect(report.problem).toMatchObject({ message: "the platform answered 500", attempts: 1 });
   expect(Date.parse(report.problem?.nextAttemptAt ?? "")).toBe(wallMs + 4_000);
@@ -59,7 +59,7 @@ it("a run with a problem reports it and no estimated end", async () => {
 it("a single failed call that is retried within a second is not reported", async () => {
   const { runId } = await submit(ledger, [[1, 1]]);
   await fail(runId, 400);
-  expect(reportOf(await ledger.run(runId))).not.toHaveProperty("problem");
+  expect(reportOfRun(await ledger.run(runId))).not.toHaveProperty("problem");
 });
 
 it.each(["done", "rejected"] as const)("a response of %s clears the problem of a run", async (outcome) => {
@@ -105,7 +105,7 @@ it("a run whose next attempt is 30 s away is stalled at once", async () => {
 it("a run that waits for a freeze shows it and does not count as stalled", async () => {
   const { runId } = await submit(ledger, [[1]]);
   await ledger.recordProblem(runId, { message: "nothing may change", delayMs: 60_000, isExpected: true });
-  expect(reportOf(await ledger.run(runId))).toMatchObject({
+  expect(reportOfRun(await ledger.run(runId))).toMatchObject({
     etaSeconds: null,
     problem: { message: "nothing may change" },
   });
@@ -133,5 +133,5 @@ it("a problem survives a pause and is cleared by a resume or the end of the run"
   expect((await ledger.run(runId)).problem).toBeUndefined();
   await fail(runId, 4_000);
   await ledger.move(runId, "cancelled", ["running"]);
-  expect(reportOf(await ledger.run(runId))).not.toHaveProperty("problem");
+  expect(reportOfRun(await ledger.run(runId))).not.toHaveProperty("problem");
 });

@@ -29,9 +29,9 @@ export interface Forecast {
 }
 
 /** Forecast in the form that plans and runs report. */
-export function aheadOf(found: Forecast | undefined): Pick<RunReport, "ahead"> {
-  if (found === undefined || found.ahead.calls === 0) return {};
-  return { ahead: { ...found.ahead, startsInSeconds: Math.ceil(found.startMs / 1_000) } };
+export function aheadOf(found: Forecast | undefined): RunReport["ahead"] {
+  if (found === undefined || found.ahead.calls === 0) return undefined;
+  return { ...found.ahead, startsInSeconds: Math.ceil(found.startMs / 1_000) };
 }
 
 const stepsPerWindow = 24;

@@ -187,9 +187,9 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
     irreversible,
     hasUndo: operation.undo !== undefined,
     estimateSeconds: forecast === undefined ? null : Math.ceil(forecast.endMs / 1_000),
-    ...aheadOf(forecast),
+    ahead: aheadOf(forecast),
     othersPerMinute: Math.round(othersPerMinute),
-    ...reportOfWaves(head),
+    waves: reportOfWaves(head),
     problems,
     problemsInAll,
     supersedes,
@@ -215,12 +215,12 @@ export function changedBy(
 export function reportOfWaves(
   { options, waves }: Pick<RunHead, "options" | "waves">,
   checks: RunRecord["checks"] = [],
-): Pick<PlanReport, "waves"> {
-  if (options.waves === undefined) return {};
+): PlanReport["waves"] {
+  if (options.waves === undefined) return undefined;
   const { soakMs, gate, onFailure } = options.waves;
   const reads = waves.reduce((sum, { judged }) => sum + judged, 0);
   const parts = waves.map(({ calls: sims, met, judged }, i) => ({ sims, met, judged, check: checks[i] ?? null }));
-  return { waves: { soakSeconds: soakMs / 1_000, gate, onFailure, reads, parts } };
+  return { soakSeconds: soakMs / 1_000, gate, onFailure, reads, parts };
 }
 
 function supersedesText({ runId, sims }: PlanReport["supersedes"][number]): string {
