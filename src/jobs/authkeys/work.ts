@@ -21,6 +21,7 @@ import { type StepResult, type Steps, again, giveUp, move, wait } from "#engine/
 import type { Sink } from "#jobs/credentials/config.ts";
 import { type RotationDeps, handOverToAll, RotationStep, runRotation } from "#jobs/credentials/rotation-machine.ts";
 import { type Handover, SinkError } from "#jobs/credentials/sinks.ts";
+import type { KeyUser } from "./config.ts";
 import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations, AuthKeyState } from "./record.ts";
 import type { PlatformClient } from "#api/client.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
@@ -369,15 +370,10 @@ export function authKeyAccount(
 /** AuthKeys that each user can have (interface, section 8). */
 const slots = 2;
 
-interface Situation {
-  readonly profile: string;
-  /** A sub-user that the profile manages; absent: its own user. */
-  readonly user?: string | undefined;
+interface Situation extends KeyUser, Pick<AuthKeyDeps, "inUseHere"> {
   readonly keys: readonly AuthKey[];
   /** Live processes and the AuthKey each uses. */
   readonly users: readonly AuthKeyUser[];
-  /** The AuthKey that this process authenticates with. */
-  readonly inUseHere: () => string | undefined;
   /** The AuthKey that the user named to be revoked first. */
   readonly replaceId: string | undefined;
 }

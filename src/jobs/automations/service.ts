@@ -129,19 +129,9 @@ function stop(automation: Automation, reason: string, event: Event | undefined, 
 // Decides what an automation does with events: which of them match, and whether there is something to do. It has no side
 // effects, so that a dry run can show the decisions.
 
-type Decision =
-  | "act"
-  | "condition"
-  /** The SIM is as requested already. */
-  | "unchanged"
-  /** The SIM is no longer listed, or not in the inventory. */
-  | "gone"
-  /** The automation itself caused the event. */
-  | "loop";
-
 interface Decided {
   readonly event: Event;
-  readonly decision: Decision;
+  readonly decision: ReturnType<typeof decideOn>;
   /** Automations that caused the event, first one first. */
   readonly chain: readonly string[];
 }
@@ -177,7 +167,7 @@ function decideOn(
   { name, profile, condition, action }: Automation,
   { event, chain, known, nowMs }: Pick<Decided, "event" | "chain"> & { known: KnownSim | undefined; nowMs: number },
   { keyColumnOf, operationOf }: AutomationDeps,
-): Decision {
+) {
   const { sim, ...fields } = event.fields;
   const isAboutSim = event.type.startsWith("sim.");
   const valueOf = (field: string): string | undefined => {
@@ -257,7 +247,7 @@ export class AutomationService {
         const { id, atMs, type, fields } = event;
         const at = new Date(atMs).toISOString();
         const known = claimed.has(id) ? ("done" as const) : decision;
-        decisions.push({ event: id, at, type, sim: fields.sim ?? null, decision: known });
+        decisions.push({ event: id, at, type, sim: fields.sim ?? null, decision: known } as const);
       }
     }
     return decisions;

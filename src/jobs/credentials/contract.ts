@@ -24,8 +24,6 @@ export type SetReport = Readonly<z.infer<typeof setReport>>;
 
 export const changedSet = setReport.omit({ references: true, rotation: true });
 
-export type ChangedSet = Readonly<z.infer<typeof changedSet>>;
-
 /** The longest value that the platform and the encrypted record of a rotation can take. */
 export const longestValue = 65_536;
 
@@ -35,8 +33,6 @@ const newSet = z.strictObject({
   value: z.string().min(1, "must not be empty").max(longestValue).describe("of one field, or a JSON object of all"),
   field: id.optional().describe("field that the value is for; by default the only field of the type"),
 });
-
-export type NewSet = Readonly<z.infer<typeof newSet>>;
 
 export const rotationStates = [
   "planned",

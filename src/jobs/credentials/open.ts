@@ -39,6 +39,7 @@ export function openSinks({ clock, config, env, lifecycle, userAgent }: Kernel, 
 
 /** A set that a user changes, and the account. */
 type OneSet = Readonly<{ credentialsId: string; profile: string; signal: AbortSignal }>;
+type NewSet = Call<typeof routes.createCredentials>["body"];
 type OfSet = Pick<Call<typeof routes.deleteCredentials>, "params" | "query" | "signal">;
 
 export class CredentialService {
@@ -115,7 +116,7 @@ export class CredentialService {
    * Creates a set. Where the deployment cannot list them, the platform alone knows whether there is one already.
    * @throws SimfleetError ROTATION_STATE_CONFLICT, REQUEST_INVALID, CHANGES_FROZEN; PlatformError
    */
-  async create(of: OneSet, given: routes.NewSet): Promise<routes.ChangedSet> {
+  async create(of: OneSet, given: NewSet) {
     const { credentialsId, profile, signal } = of;
     const sets = this.#sets(profile, signal);
     if (sets.can("listCredentials") && (await sets.find(credentialsId)) !== undefined) {
@@ -126,7 +127,7 @@ export class CredentialService {
   }
 
   /** Replaces the secret of a set. @throws as `create`; ConfigError for operations that the deployment lacks, NOT_FOUND */
-  async update(of: OneSet, given: Call<typeof routes.updateCredentials>["body"]): Promise<routes.ChangedSet> {
+  async update(of: OneSet, given: Call<typeof routes.updateCredentials>["body"]) {
     const found = await this.#changeable(of, ["listCredentials", "updateCredential"], "Updating a Credential Set");
     const { type = found.type, description = found.description } = given;
     if (type === undefined) {
@@ -173,7 +174,7 @@ export class CredentialService {
     );
   }
 
-  async #put(how: "create" | "update", { credentialsId, profile, signal }: OneSet, given: routes.NewSet) {
+  async #put(how: "create" | "update", { credentialsId, profile, signal }: OneSet, given: NewSet) {
     const credentials = givenSecret(given, this.#kernel.config.deployment.credentialTypes);
     try {
       await this.#assertUnfrozen(profile);
@@ -317,7 +318,7 @@ export class CredentialService {
   }
 }
 
-function reportOfSet(set: CredentialSet): routes.ChangedSet {
+function reportOfSet(set: CredentialSet) {
   // The platform may echo a value.
   const [type, description] = [set.type, set.description].map((text) => scrubSecrets(text ?? "") || undefined);
   return reportOf(routes.changedSet, { ...set, type, description });

@@ -66,10 +66,8 @@ const change = z.object({
 
 export type Change = Readonly<z.infer<typeof change>>;
 
-const counts = z.record(z.string(), count);
-
 /** Number of SIMs by value, the largest first. */
-export type Counts = Readonly<z.infer<typeof counts>>;
+const counts = z.record(z.string(), count);
 
 const fleetReport = z.object({
   profile: z.string(),

@@ -159,7 +159,7 @@ async function countFleet(
   };
 }
 
-function countsOf(values: routes.SimCounts["values"], max = values.length): routes.Counts {
+function countsOf(values: routes.SimCounts["values"], max = values.length): routes.FleetReport["byGroup"] {
   const shown = values.slice(0, max).map(({ value, count }) => [value ?? none, count] as const);
   const rest = values.slice(max).reduce((sum, { count }) => sum + count, 0);
   return Object.fromEntries(rest === 0 ? shown : [...shown, ["other", rest]]);

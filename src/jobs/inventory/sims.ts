@@ -9,7 +9,8 @@ import { type Filter, conditionsIn, everySim } from "#fleet/filter.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { documentOf, fieldIn, textOf } from "#fleet/sim/sim-fields.ts";
 import { csvLine } from "#intake/cell.ts";
-import type { SimCounts, SimDocument, SimField } from "./contract.ts";
+import type { Call } from "#contract/route.ts";
+import type { SimCounts, SimDocument, SimField, listSims } from "./contract.ts";
 import {
   type FoundKey,
   type FoundSim,
@@ -116,10 +117,7 @@ export function documentOfSim(
   };
 }
 
-export interface PageRequest {
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-}
+export type PageRequest = Pick<Call<typeof listSims>["query"], "limit" | "cursor">;
 
 // Lists in the order of discovery.
 
@@ -142,15 +140,13 @@ export async function newestPage(
 
 // Lists in the order of a field.
 
-export interface Order {
-  readonly field: string;
-  readonly isDescending: boolean;
+/** @param text `groupId`, or `-groupId` for the reverse order */
+export function orderOf(text: string) {
+  const isDescending = text.startsWith("-");
+  return { field: isDescending ? text.slice(1) : text, isDescending };
 }
 
-/** @param text `groupId`, or `-groupId` for the reverse order */
-export function orderOf(text: string): Order {
-  return text.startsWith("-") ? { field: text.slice(1), isDescending: true } : { field: text, isDescending: false };
-}
+type Order = ReturnType<typeof orderOf>;
 
 /** Values of a SIM's record that are not fields, as texts with the same order. */
 const ofRecord: ReadonlyMap<string, (sim: KnownSim) => string | undefined> = new Map([
@@ -376,15 +372,13 @@ async function hasField(inventory: Inventory, { profile, keyColumn, facts }: Sea
 
 // Exports the inventory: as CSV for spreadsheets and for `plan` and `apply`, or as NDJSON with raw values.
 
-type ExportFormat = "csv" | "ndjson";
-
 /** When each SIM was seen, and what changed it last. */
 export const timeColumns: readonly string[] = ["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt"];
 
 /** @param options `columns` of the CSV; an object is JSON there */
 export async function* exportLines(
   sims: AsyncIterable<readonly SimDocument[]>,
-  { format, columns }: { readonly format: ExportFormat; readonly columns: readonly string[] },
+  { format, columns }: { readonly format: "csv" | "ndjson"; readonly columns: readonly string[] },
 ): AsyncGenerator<string> {
   if (format === "ndjson") {
     for await (const batch of sims) yield batch.map((sim) => `${JSON.stringify(sim)}\n`).join("");

@@ -9,8 +9,6 @@ const storagePart = z.object({
   keys: count,
 });
 
-export type StoragePart = Readonly<z.infer<typeof storagePart>>;
-
 const storageReport = z.object({
   usedBytes: count.describe("all that Redis uses, other programs' data included"),
   limitBytes: count,

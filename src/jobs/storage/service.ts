@@ -2,7 +2,7 @@
 import { keepAnswers } from "#core/kept.ts";
 import { dayMs, every, hourMs, isoTime, minuteMs } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/node.ts";
-import { type StoragePart, type StorageReport, showStorage } from "./contract.ts";
+import { type StorageReport, showStorage } from "./contract.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import type { Kernel } from "#kernel/kernel.ts";
@@ -40,7 +40,7 @@ export function storageService(deps: SweepDeps & Pick<Kernel, "feed">) {
   const memory = (): Promise<RedisMemory> => redisMemory(redis, keys);
 
   /** Redis visits every key of simfleet for them. */
-  const measured = keepAnswers<StoragePart[]>(clock, minuteMs);
+  const measured = keepAnswers<StorageReport["parts"]>(clock, minuteMs);
 
   const report = async (): Promise<StorageReport> => {
     const [used, sizes, former] = await Promise.all([
@@ -361,7 +361,7 @@ const samples = 20;
 const engineData = { queues: ["queue", "queues", "workers", "work"] } as const;
 
 /** Bytes and keys of each kind of data, the largest first. */
-async function storageParts(deps: Deps & Pick<Kernel, "features">): Promise<StoragePart[]> {
+async function storageParts(deps: Deps & Pick<Kernel, "features">) {
   const kinds = new Map(
     [{ data: engineData }, ...deps.features].flatMap(({ data = {} }) =>
       Object.entries(data).flatMap(([kind, words]) => words.map((word) => [word, kind] as const)),
