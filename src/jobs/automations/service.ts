@@ -137,11 +137,7 @@ interface Decided {
 }
 
 /** The events that an automation is about: of SIMs and syncs, those of every profile with the same inventory. */
-async function meantFor(
-  { on, profile }: Automation,
-  events: readonly Event[],
-  deps: Pick<Kernel, "redis" | "keys">,
-): Promise<readonly Event[]> {
+async function meantFor({ on, profile }: Automation, events: readonly Event[], deps: Pick<Kernel, "redis" | "keys">) {
   const sharers = (await readSharing(deps)).sharers(profile);
   const isShared = ({ type, profile: of }: Event): boolean => /^(?:sim|sync)\./.test(type) && sharers.includes(of);
   return events.filter((event) => on.includes(event.type) && (event.profile === profile || isShared(event)));

@@ -10,7 +10,7 @@ import { yieldToEventLoop } from "#core/time.ts";
 import { isImsi, isSimId, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
 import { encodeRecord } from "./records/sim-record.ts";
-import { type ListedSims, type SyncLog, type SyncPhase, type SyncState, newSyncId } from "./store/sync-record.ts";
+import { type SyncLog, type SyncPhase, type SyncState, newSyncId } from "./store/sync-record.ts";
 import type { Account } from "#api/account.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { faultRules } from "#engine/fault-policy.ts";
@@ -169,15 +169,12 @@ async function* storedPages(state: SyncState, { syncs, inventory, clock, account
   }
 }
 
-function listedSims(
-  records: readonly SimRecord[],
-  { wording, selection }: Pick<Account, "wording" | "selection">,
-): ListedSims {
+function listedSims(records: readonly SimRecord[], { wording, selection }: Pick<Account, "wording" | "selection">) {
   const keyColumn = keyColumnOf(wording);
   const isKey = wording === "sims" ? isSimId : isImsi;
   const keyOf = (record: SimRecord) => String(record[keyColumn]);
   const listed = records.filter((record) => isKey(keyOf(record)));
-  return { keys: listed.map(keyOf), linesOf: (place) => encodeRecord(listed[place] ?? {}, selection) };
+  return { keys: listed.map(keyOf), linesOf: (place: number) => encodeRecord(listed[place] ?? {}, selection) };
 }
 
 /** Fields that only one of this sync and the previous one stores; their appearance or absence is not a change. */

@@ -125,10 +125,7 @@ async function drafted<T>(
 }
 
 /** Starts a run from rows that come with the request. */
-function startRows(
-  { query, rows, by }: Call<typeof routes.startRun>,
-  deps: RunEndpointDeps,
-): Promise<Pick<Creation<RunReport>, "create" | "sha256" | "abandon">> {
+function startRows({ query, rows, by }: Call<typeof routes.startRun>, deps: RunEndpointDeps) {
   if (rows === undefined) {
     throw new SimfleetError("REQUEST_INVALID", "Send a CSV file, a filter in JSON, or the planId of a plan");
   }
@@ -139,11 +136,7 @@ function startRows(
 }
 
 /** Starts exactly what was planned. */
-async function startPlan(
-  { query, rows, by }: Call<typeof routes.startRun>,
-  planId: string,
-  { runs }: RunEndpointDeps,
-): Promise<RunReport> {
+async function startPlan({ query, rows, by }: Call<typeof routes.startRun>, planId: string, { runs }: RunEndpointDeps) {
   assertPlanAlone(query, rows !== undefined);
   const { rate, maxFailures, confirm } = query;
   return runs.start(planId, {

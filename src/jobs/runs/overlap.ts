@@ -10,10 +10,9 @@
 import { systemClock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { type SimOperation, changesOf } from "#fleet/sim-operation/sim-operation.ts";
-import type { PlanReport } from "./contract.ts";
 import type { Draft } from "./plan/draft.ts";
-import type { Ledger } from "./ledger/ledger.ts";
-import { type SegmentState, type StoredRow, endWithoutCall, isCallable, operationOf } from "./ledger/packing.ts";
+import type { Ledger, SegmentState } from "./ledger/ledger.ts";
+import { type StoredRow, endWithoutCall, isCallable, operationOf } from "./ledger/packing.ts";
 import type { RunHead, RunRecord } from "./ledger/run-record.ts";
 
 /** A newer run's rows that are compared at once: about 25 MB. */
@@ -101,10 +100,7 @@ function isShared(one: Target, other: Target): boolean {
  * @returns those whose rows it would supersede if it started now, and of how many SIMs; and those that it shares nothing with,
  *   which stays so, since rows do not change
  */
-export async function compareDraft(
-  { draftId, head }: Pick<Draft, "draftId" | "head">,
-  ledger: Ledger,
-): Promise<Pick<PlanReport, "supersedes"> & { disjoint: string[] }> {
+export async function compareDraft({ draftId, head }: Pick<Draft, "draftId" | "head">, ledger: Ledger) {
   const { operations, segments, profile } = head;
   async function* rows(): AsyncGenerator<readonly StoredRow[]> {
     for (const [segment, { firstRow }] of segments.entries()) {

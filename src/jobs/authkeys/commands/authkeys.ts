@@ -103,14 +103,7 @@ function rotateCommand(context: Context): Command {
 const stoppedText = "Nothing is lost, and no AuthKey in use is revoked. Resume with:";
 const leftText = "The rotation continues in its worker. Follow it with:";
 
-function rotationText({
-  state,
-  oldAuthKeyId,
-  newAuthKeyId,
-  reason,
-  now,
-  revokesAt,
-}: routes.AuthKeyRotationReport): string {
+function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now, revokesAt }: routes.AuthKeyRotationReport) {
   if (state === "done") return `${newAuthKeyId} is in use, and ${oldAuthKeyId} is revoked.`;
   if (state === "failed")
     return `The rotation was rolled back, and ${oldAuthKeyId ?? "the old AuthKey"} stays in use: ${reason}`;

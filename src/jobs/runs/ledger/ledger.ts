@@ -18,7 +18,6 @@ import type { StoreDeps } from "#engine/move-record.ts";
 import type { WaveCheck } from "../contract.ts";
 import { inventoryOf, readSharing, type Sharing } from "#engine/sharing.ts";
 import {
-  type SegmentState,
   type Settled,
   type Settlement,
   type StoredRow,
@@ -92,6 +91,8 @@ interface LedgerDeps extends StoreDeps {
   /** Where a replica can take over from Redis. */
   readonly replicated?: ReplicatedWrites | undefined;
 }
+
+export type SegmentState = Readonly<Awaited<ReturnType<Ledger["segment"]>>>;
 
 export class Ledger {
   readonly #deps: LedgerDeps;
@@ -268,7 +269,8 @@ export class Ledger {
     return found;
   }
 
-  async segment(run: RunHead, segment: number): Promise<SegmentState> {
+  /** A segment of a run, as a worker reads it: outcomes and attempts by position. */
+  async segment(run: RunHead, segment: number) {
     const keys = this.#keys;
     const [input, packed, open, tries] = await Promise.all([
       this.#redis.hgetBuffer(keys.runInput(run.runId), String(segment)),
@@ -376,12 +378,7 @@ export class Ledger {
    * as sent keeps its mark.
    * @param owner owner of the mark that the caller has read or written; default none
    */
-  async recordTries(
-    runId: string,
-    segment: number,
-    tries: ReadonlyMap<number, Tries>,
-    owner: string | undefined = "",
-  ): Promise<void> {
+  async recordTries(runId: string, segment: number, tries: ReadonlyMap<number, Tries>, owner: string | undefined = "") {
     const fields = [...tries].flatMap(([place, entry]) => [place, JSON.stringify(entry)]);
     await recordTriesScript.run(this.#redis, [this.#keys.segmentTries(runId, segment)], [owner, ...fields]);
   }

@@ -8,6 +8,7 @@ import type { Outcome, Row } from "#fleet/run.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
 import type { pickFields } from "#fleet/sim/sim-fields.ts";
 import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
+import type { RunHead } from "./run-record.ts";
 import { type FieldChange, type SimOperation, changesOf } from "#fleet/sim-operation/sim-operation.ts";
 
 /** On another thread: it takes a sixth of the time of a plan. */
@@ -66,11 +67,10 @@ export function doubtOf(tries: Pick<Tries, "unknownSinceMs" | "sentAtMs"> | unde
   return isInDoubt ? "; a response was lost, so the change may have been made" : "";
 }
 
+type Operations = Pick<RunHead, "operations">;
+
 /** The operation of a row, of those of its run. */
-export function operationOf(
-  { operations }: { readonly operations: readonly [SimOperation, ...SimOperation[]] },
-  { operation = 0 }: Pick<StoredRow, "operation">,
-): SimOperation {
+export function operationOf({ operations }: Operations, { operation = 0 }: Pick<StoredRow, "operation">): SimOperation {
   return operations[operation] ?? operations[0];
 }
 
@@ -105,15 +105,7 @@ export function unpackOutcomes(packed: Buffer): Map<number, Settled> {
   return new Map(JSON.parse(inflateRawSync(packed).toString("utf8")) as [number, Settled][]);
 }
 
-// What a worker reads of a segment, and what it writes for a row.
-
-/** One segment of a run, as a worker reads it. */
-export interface SegmentState {
-  readonly rows: readonly StoredRow[];
-  /** Settled outcomes by position in the segment. */
-  readonly settled: ReadonlyMap<number, Settled>;
-  readonly tries: ReadonlyMap<number, Tries>;
-}
+// What a worker writes for a row.
 
 /** A SIM after a change, written to the inventory with the outcome; fields that the response does not mention keep their value. */
 export type ShownSim = ReturnType<typeof pickFields>;
@@ -135,7 +127,7 @@ export interface Settlement {
 
 /** Ends a row for which no call is made now. @param end its outcome; a note of a lost response is added to the reason */
 export function endWithoutCall(
-  run: { readonly operations: readonly [SimOperation, ...SimOperation[]] },
+  run: Operations,
   { place, row, tries }: { readonly place: number; readonly row: StoredRow; readonly tries: Tries | undefined },
   end: Pick<Settled, "outcome" | "reason" | "finishedAtMs">,
 ): Settlement {

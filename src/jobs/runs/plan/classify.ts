@@ -186,16 +186,12 @@ function isAlready(changes: readonly FieldChange[], before: readonly (string | n
 // Which calls cost money, as far as the inventory knows.
 
 /** Decides for the SIMs of an operation; a SIM that the inventory does not list may cost money. */
-function costCheck({
-  danger,
-  costlyWhen,
-  keyColumn,
-}: SimOperation): (key: string, sim: KnownSim | undefined) => boolean {
+function costCheck({ danger, costlyWhen, keyColumn }: SimOperation) {
   if (danger !== "costly") return () => false;
   if (costlyWhen === undefined) return () => true;
   const filter = parseFilter(costlyWhen);
   const nowMs = systemClock.wallMs();
-  return (key, sim) =>
+  return (key: string, sim: KnownSim | undefined) =>
     sim === undefined ||
     sim.goneAtMs !== undefined ||
     matches(filter, (field) => (field === keyColumn ? key : fieldTextOf(sim, field)), nowMs);

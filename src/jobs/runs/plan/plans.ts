@@ -9,7 +9,7 @@ import { isoTime, minuteMs } from "#core/time.ts";
 import type { Filter } from "#fleet/filter.ts";
 import { Script } from "#redis/script.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import type { Changed, PlanDocument, PlanReport } from "../contract.ts";
+import type { PlanDocument, PlanReport } from "../contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RowGroup, RunHead, RunRecord } from "../ledger/run-record.ts";
 import { maxDangerous } from "../submit.ts";
@@ -32,12 +32,10 @@ export interface Planned {
 }
 
 /** A plan as it is kept with its run. */
-interface KeptPlan {
+interface KeptPlan extends Pick<Planned, "report" | "confirm"> {
   readonly run: RunRecord;
   readonly expiresAtMs: number;
-  readonly report: PlanReport;
   readonly takes: readonly RowGroup[];
-  readonly confirm?: number | undefined;
 }
 
 /** Limits of one caller. */
@@ -198,9 +196,7 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
 }
 
 /** Changes of a run or a draft. */
-export function changedBy(
-  head: Pick<RunHead, "profile" | "operator" | "operations" | "changes" | "segments">,
-): Changed {
+export function changedBy(head: Pick<RunHead, "profile" | "operator" | "operations" | "changes" | "segments">) {
   const { profile, operator, operations, changes = [], segments } = head;
   return {
     profile,

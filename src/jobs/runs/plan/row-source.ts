@@ -44,11 +44,7 @@ export async function openSource(
  * SIMs that are not listed in a file, as rows. They are numbered as in a file with a header.
  * @throws IntakeError for an invalid value; SimfleetError USAGE if a required one is missing
  */
-function selectedSource(
-  keys: AsyncIterable<readonly string[]>,
-  where: string,
-  { operation, set }: RowRequest,
-): RowSource {
+function selectedSource(keys: AsyncIterable<readonly string[]>, where: string, { operation, set }: RowRequest) {
   const given = readSet({ operation, set });
   const missing = operation.inputs.find(
     ({ name, isRequired, inventoryField }) => isRequired && inventoryField === undefined && !given.has(name),
@@ -106,10 +102,7 @@ export async function filterSource(
   return source;
 }
 
-async function failForNoSim(
-  inventory: Inventory,
-  { profile, filter }: { profile: string; filter: Filter },
-): Promise<never> {
+async function failForNoSim(inventory: Inventory, { profile, filter }: { profile: string; filter: Filter }) {
   const { known, isComplete } = await inventory.facts(profile);
   if (!isComplete) {
     throw new SimfleetError("USAGE", "The inventory has not been synced yet; run: simfleet sims sync");

@@ -10,8 +10,8 @@ import { replaceFile, writeInto } from "#core/files/write-file.ts";
 import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { previousColumns } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
-import type { Ledger } from "../ledger/ledger.ts";
-import { type SegmentState, type Settled, type StoredRow, doubtOf } from "../ledger/packing.ts";
+import type { Ledger, SegmentState } from "../ledger/ledger.ts";
+import { type Settled, type StoredRow, doubtOf } from "../ledger/packing.ts";
 import { type RunRecord, assertHasRows } from "../ledger/run-record.ts";
 
 /** The columns that results add to those of the input. */

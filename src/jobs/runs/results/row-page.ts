@@ -50,11 +50,7 @@ export function planRowPage(
 }
 
 /** The fields of a row that plans and runs show. @param before values of the fields that it sets; undefined if they are not known */
-function rowOf(
-  run: RunRecord,
-  row: StoredRow,
-  before: FieldValues,
-): Pick<PlanRow, "line" | "key" | "inputs" | "changes"> {
+function rowOf(run: RunRecord, row: StoredRow, before: FieldValues) {
   const operation = operationOf(run, row);
   const { line, key } = row;
   const changes = changesOfRow(operation, row).map(([field, after], i) => ({

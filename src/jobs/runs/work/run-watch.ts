@@ -48,9 +48,7 @@ export class RunWatch {
    *   otherwise `halt`, which aborts as soon as the run may make no more calls, and `leave`, to be called when the work has
    *   ended and its outcomes are written
    */
-  async enter(
-    runId: string,
-  ): Promise<{ readonly halt: AbortSignal; readonly leave: () => Promise<void> } | "yielding" | undefined> {
+  async enter(runId: string) {
     const hand = randomBytes(9).toString("base64url");
     for (let waits = 0; ; waits += 1) {
       const heldAtMs = systemClock.monotonicMs();
