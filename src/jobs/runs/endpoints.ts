@@ -58,8 +58,8 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       // One from before the end of a run is not kept beyond it.
       summaries(`${runId} ${await ledger.state(runId)}`, () => summarizeRun(runId, { ...deps, periodMs })),
     ),
-    endpoint(routes.listRunsOfSim, ({ params, query: { profile, limit, cursor } }) =>
-      runsOfSim(params.sim, ledger, { profile: profileOf(profile), limit, cursor }),
+    endpoint(routes.listRunsOfSim, ({ params, query }) =>
+      runsOfSim(params.sim, profileOf(query.profile), ledger, query),
     ),
     endpoint(routes.downloadResults, async ({ params: { runId }, query: { outcome, format } }) => {
       assertHasRows(await ledger.run(runId)); // an error is reported before the first line

@@ -13,6 +13,7 @@ import { type RowResult, rowResults } from "./results.ts";
 import { reasonMatcher } from "./run-summary.ts";
 
 type RowsQuery = Call<typeof listRunRows>["query"];
+type Page = Pick<RowsQuery, "limit" | "cursor">;
 
 /** A page ends after this many rows were scanned, whether they match or not. */
 const maxScanned = 50_000;
@@ -21,7 +22,7 @@ const maxScanned = 50_000;
 async function pageOf<Row>(
   run: RunRecord,
   ledger: Ledger,
-  { limit, cursor = "0" }: Pick<RowsQuery, "limit" | "cursor">,
+  { limit, cursor = "0" }: Page,
   pick: (result: RowResult) => Row | undefined,
 ): Promise<{ rows: Row[]; nextCursor: string | null }> {
   if (!/^\d{1,9}$/.test(cursor) || Number(cursor) >= Math.max(1, run.total)) throw invalidCursor(cursor);
@@ -37,11 +38,8 @@ async function pageOf<Row>(
 }
 
 /** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
-export function planRowPage(
-  run: RunRecord,
-  ledger: Ledger,
-  { verdict: asked, ...page }: Call<typeof listPlanRows>["query"],
-) {
+export function planRowPage(run: RunRecord, ledger: Ledger, query: Call<typeof listPlanRows>["query"]) {
+  const { verdict: asked, ...page } = query;
   return pageOf(run, ledger, page, ({ row }): PlanRow | undefined => {
     const verdict = verdictOfRow(row);
     if ((asked ?? verdict) !== verdict) return undefined;
@@ -112,18 +110,14 @@ const runsAtOnce = 20;
 const maxScannedInAll = 500_000;
 
 /** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
-export async function runsOfSim(
-  key: string,
-  ledger: Ledger,
-  query: { profile: string; limit: number; cursor?: string | undefined },
-): Promise<{ runs: SimRun[]; nextCursor: string | null }> {
+export async function runsOfSim(key: string, profile: string, ledger: Ledger, page: Page) {
   const found: SimRun[] = [];
   let scanned = 0;
   let last: string | null = null;
-  for await (const run of ledger.newest(query.cursor, runsAtOnce)) {
-    if (found.length >= query.limit || scanned >= maxScannedInAll) return { runs: found, nextCursor: last };
+  for await (const run of ledger.newest(page.cursor, runsAtOnce)) {
+    if (found.length >= page.limit || scanned >= maxScannedInAll) return { runs: found, nextCursor: last };
     last = run.runId;
-    if (run.profile !== query.profile) continue;
+    if (run.profile !== profile) continue;
     found.push(...(await rowsIn(run, key, ledger)));
     scanned += run.total;
   }
