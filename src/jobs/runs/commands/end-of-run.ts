@@ -10,7 +10,7 @@ import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { type Caller, type Context, type ProcessIo, ask, confirm, isTerminal } from "#cli/context.ts";
 import { localWork, sayIfUnserved } from "#cli/follow/follow-work.ts";
 import { grouped, shellWord } from "#cli/format.ts";
-import { downloadResults, type RunReport, showRunSummary } from "../contract.ts";
+import { type FollowUpPlan, type RunReport, downloadResults, showRunSummary } from "../contract.ts";
 import { runs } from "../feature.ts";
 import { exitCodeOf } from "../report.ts";
 import { writeResults } from "../results/results.ts";
@@ -149,10 +149,7 @@ export async function topReasons(client: Client, { runId, state, counts }: RunRe
 // One rule for all commands that start a run: a question on a terminal, or the number of calls that cannot be undone.
 
 /** Run that a question is about. */
-export interface Confirming {
-  readonly operation: string;
-  /** Calls that cannot be undone. */
-  readonly irreversible: number;
+export interface Confirming extends Pick<FollowUpPlan, "operation" | "irreversible"> {
   /** Asked if there is none. */
   readonly question: string;
 }
