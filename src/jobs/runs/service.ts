@@ -99,7 +99,7 @@ export class RunService {
 
   /**
    * Plans rows; makes no call. The draft has to be kept, submitted or discarded; it expires within an hour.
-   * @param signal aborts when nobody waits for the plan anymore
+   * @param signal aborts when the caller no longer waits for the plan
    * @throws IntakeError for a file that cannot be read as input, or an invalid value for all rows; the signal's reason
    * @throws SimfleetError OPERATION_NOT_FOUND, USAGE for a filter without a required value or secret inputs without a key,
    *   STORE_FULL

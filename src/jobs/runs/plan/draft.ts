@@ -51,7 +51,7 @@ export interface DraftDeps {
 /** Name and options of a draft. */
 export interface DraftRequest extends Pick<RunHead, "name" | "profile" | "operator" | "bucket" | "retryOf" | "undoOf"> {
   readonly options: RunOptions;
-  /** Aborts when nobody waits for it anymore. */
+  /** Aborts when the caller no longer waits for it. */
   readonly signal?: AbortSignal | undefined;
 }
 
