@@ -6,7 +6,7 @@
  */
 import { resolve } from "node:path";
 import { z } from "zod";
-import { isPlainObject } from "#fleet/sim/sim-fields.ts";
+import { isPlainObject } from "#core/plain-object.ts";
 import { parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
 import { cutsOf, faultsOf, type Report, wordsOf } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";

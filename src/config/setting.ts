@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
 import type { EventFacts } from "#events/event.ts";
-import { isPlainObject } from "#fleet/sim/sim-fields.ts";
+import { isPlainObject } from "#core/plain-object.ts";
 import { expectedOf, path } from "./value-types.ts";
 
 export interface SettingFacts {

@@ -7,7 +7,7 @@ import { PlatformError } from "#core/errors.ts";
 import type { Operation } from "../operations/operation.ts";
 import { type AnswerHeaders, headerOf } from "./headers.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
-import { isPlainObject } from "#fleet/sim/sim-fields.ts";
+import { isPlainObject } from "#core/plain-object.ts";
 
 export interface Answer {
   readonly status: number;

@@ -2,7 +2,7 @@
 import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
-import { isPlainObject } from "#fleet/sim/sim-fields.ts";
+import { isPlainObject } from "#core/plain-object.ts";
 
 const maxBytes = 4 * 1_048_576;
 

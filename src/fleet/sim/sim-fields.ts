@@ -2,6 +2,7 @@
  * The fields of a SIM record to store, each as text. An object is stored member by member (`tags.site`), so that each
  * member can be queried and its changes reported individually. Secrets in a record are never stored.
  */
+import { isPlainObject } from "#core/plain-object.ts";
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
 import type { FieldValue } from "./field-text.ts";
 import { type RecordPath, textAt } from "./record-path.ts";
@@ -251,10 +252,6 @@ function valueIn(
 function memberOf(value: unknown, [name, ...rest]: readonly string[]): unknown {
   if (name === undefined) return value;
   return isPlainObject(value) && Object.hasOwn(value, name) ? memberOf(value[name], rest) : undefined;
-}
-
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 // The nesting depth of platform values. JSON can be parsed at any depth, but serialized only until the stack overflows:
