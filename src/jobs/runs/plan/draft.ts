@@ -123,7 +123,7 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
 /** Rows per segment: few enough to switch between runs often, enough to fit a million rows into two thousand jobs. */
 const rowsPerSegment = { min: 20, max: 500 };
 /** A segment has this part of the rows before it, within these bounds. */
-const partOfRows = 1 / 40;
+const partOfRows = 1 / 10;
 
 /** Splits a stream of rows into segments, and writes each while the rows of the next one are read. */
 class SegmentWriter {
