@@ -30,7 +30,6 @@ import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference } from "./queue.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { yieldToEventLoop } from "#core/time.ts";
 import type { RunWatch } from "./run-watch.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
@@ -42,6 +41,8 @@ const retryBackoff = { baseMs: 400, capMs: 60_000 };
 /** Number of consecutive calls without a usable response that ends the pass; the platform is the problem, not the row. */
 const outageAfterFailures = 20;
 const sleepInPlaceMs = 2_000;
+/** Outcomes of a segment that arrive within this time are written together. */
+const gatherMs = 20;
 const refusalPauseMs = 30_000;
 /** At least so many rows are tried alone, so that deaths that no row has caused fall on different ones. */
 const minSuspects = 16;
@@ -172,7 +173,7 @@ class SegmentWork {
       this.#lane(rows, (row) => this.#attempt(row)),
     );
     ended.push(...(await Promise.allSettled(inLanes)));
-    await this.#outcomeWriter.flush();
+    await this.#outcomeWriter.write();
     const failed = ended.find((lane) => lane.status === "rejected");
     if (failed !== undefined) throw failed.reason;
     const hasEndedWave = this.#outcomeWriter.hasEndedWave();
@@ -396,27 +397,29 @@ function untilOutageEnds(delayMs: number) {
 }
 
 /**
- * Writes outcomes to the ledger in order of arrival: those that arrive during one write are batched into the next. A caller
- * waits until its outcome is written, so that a crash repeats no more than the calls in flight.
+ * Writes outcomes to the ledger: those that arrive within some milliseconds together, since each write costs as much as
+ * several calls. A caller waits until its outcome is written, so that a crash repeats no more than the calls in flight.
  */
-function outcomeWriter({ ledger, watch }: Pick<JobContext, "ledger" | "watch">, run: RunRecord, segment: number) {
-  const open: Settlement[] = [];
+function outcomeWriter(
+  { ledger, watch, clock }: Pick<JobContext, "ledger" | "watch" | "clock">,
+  run: RunRecord,
+  segment: number,
+) {
+  let open: Settlement[] = [];
   let counts = { calls: 0, throttled: 0 };
-  let writing: Promise<void> | undefined;
+  let gathering: Promise<void> | undefined;
   let state: RunState | "gone" = "running";
   let hasEndedWave = false;
-  const writeNow = async (): Promise<void> => {
-    await yieldToEventLoop(); // lets outcomes of the same event loop iteration join
-    const counted = counts;
+  /** Writes what is open, including call counts; also refreshes the run's state. */
+  const write = async (): Promise<void> => {
+    const [settlements, counted] = [open, counts];
+    open = [];
     counts = { calls: 0, throttled: 0 };
-    const written = await ledger.settle(run, segment, open.splice(0), counted);
+    gathering = undefined;
+    const written = await ledger.settle(run, segment, settlements, counted);
     state = written.state;
     hasEndedWave ||= written.hasEndedWave;
     watch.observe(run.runId, state, written.pending);
-  };
-  const write = (): Promise<void> => {
-    writing ??= writeNow().finally(() => (writing = undefined));
-    return writing;
   };
   return {
     /** The run's state as last reported by the ledger. */
@@ -428,17 +431,11 @@ function outcomeWriter({ ledger, watch }: Pick<JobContext, "ledger" | "watch">, 
       if (answer === "throttled") counts.throttled += 1;
     },
     /** Resolves when the outcome is written. */
-    async settle(settlement: Settlement): Promise<void> {
+    settle(settlement: Settlement): Promise<void> {
       open.push(settlement);
-      // The write in progress does not contain this outcome: wait for it, then for the next.
-      await writing;
-      await (open.length > 0 ? write() : writing);
+      return (gathering ??= clock.sleep(gatherMs).then(write));
     },
-    /** Writes what is left, including call counts; also refreshes the run's state. */
-    async flush(): Promise<void> {
-      await writing;
-      await write();
-    },
+    write,
   };
 }
 
