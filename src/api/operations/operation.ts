@@ -34,6 +34,9 @@ export interface PathParameter<I> {
   readonly isEncoded?: true;
 }
 
+/** The part of a schema that parses an answer. */
+export type AnswerSchema<O> = Pick<z.ZodType<O>, "safeParse">;
+
 export interface Operation<I, O> {
   /** Name in the interface: `listSims`. */
   readonly id: string;
@@ -55,7 +58,7 @@ export interface Operation<I, O> {
   /** `status` if the body of a success is ignored; it is then parsed as undefined. */
   readonly answer?: "status";
   /** Parses the body of a success; keeps fields that the interface does not show. */
-  readonly output: z.ZodType<O>;
+  readonly output: AnswerSchema<O>;
 }
 
 /** The path and body of one call. */

@@ -7,7 +7,7 @@ import { isPathSegment, readInput, typedValue } from "#fleet/sim-operation/input
 import { type SimOperation, valuesOf } from "#fleet/sim-operation/sim-operation.ts";
 import { fillJson, type Json, placeholdersIn } from "#fleet/sim-operation/template.ts";
 import { isImsi, isSimId } from "#fleet/sim/sim.ts";
-import type { Operation, PathParameter } from "./operation.ts";
+import type { AnswerSchema, Operation, PathParameter } from "./operation.ts";
 import { inPlace, isSimRecord, recordSchema, type SimRecord } from "./sims.ts";
 
 /** One row of a run. */
@@ -39,7 +39,7 @@ export function simOperationCall(operation: SimOperation): Operation<SimCall, Si
 }
 
 /** A record that shows none of the fields that the operation gives a value is something else. */
-function recordAfter(operation: SimOperation): z.ZodType<SimRecord> {
+function recordAfter(operation: SimOperation): AnswerSchema<SimRecord> {
   const given = fieldsGiven(operation);
   const schema = recordSchema.refine((record) => showsAny(record, given), { path: [given[0] ?? ""] });
   return inPlace((record) => isSimRecord(record) && showsAny(record, given), schema);

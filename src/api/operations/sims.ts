@@ -3,7 +3,7 @@
  * `subscribers` with `imsi`. Fields that the interface does not show pass through.
  */
 import { z } from "zod";
-import type { Operation } from "./operation.ts";
+import type { AnswerSchema, Operation } from "./operation.ts";
 
 export interface ListInput {
   /** Start of the page: the key that the previous page returned; absent for the first page. */
@@ -19,11 +19,8 @@ const shown = {
 };
 
 /** Validates in place, without a copy, since there are many records and few of their fields are read. @param schema tells what is wrong */
-export function inPlace<T>(isRight: (value: unknown) => boolean, schema: z.ZodType<T>): z.ZodType<T> {
-  return z.custom<T>().superRefine((value, context) => {
-    const issues = isRight(value) ? [] : (schema.safeParse(value).error?.issues ?? []);
-    for (const { path, message } of issues) context.addIssue({ code: "custom", message, path });
-  });
+export function inPlace<T>(isRight: (value: unknown) => boolean, schema: z.ZodType<T>): AnswerSchema<T> {
+  return { safeParse: (value) => (isRight(value) ? { success: true, data: value as T } : schema.safeParse(value)) };
 }
 
 export const recordSchema = z.looseObject(shown);

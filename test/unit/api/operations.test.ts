@@ -41,7 +41,7 @@ describe("call paths", () => {
 describe("call bodies", () => {
   it("a SIM keeps its unknown fields except those that would change a prototype", () => {
     const body: unknown = JSON.parse('[{"simId":"1","imsi":null,"tags":{"site":"x"},"__proto__":{"polluted":1}}]');
-    const [sim] = listSims.output.parse(body);
+    const [sim] = listSims.output.safeParse(body).data ?? [];
     expect(sim).toEqual({ simId: "1", imsi: null, tags: { site: "x" } });
     expect((sim as { polluted?: unknown }).polluted).toBeUndefined();
   });
