@@ -103,30 +103,27 @@ export function quotaOwner(operatorId: string, { host, prefix }: Pick<Address, "
 function pathOf<I, O>(operation: Operation<I, O>, input: I): string {
   const { parameters = [], path: template } = operation;
   if (parameters.length === 0) return template;
-  const values = new Map(parameters.map((parameter) => [`{${parameter.name}}`, parameter.of(input)]));
-  const strange = parameters.find((parameter) => !parameter.isAllowed(values.get(`{${parameter.name}}`) ?? ""));
-  if (strange !== undefined) throw outside(operation, [strange], values);
-  const encoded = new Set(parameters.filter(({ isEncoded }) => isEncoded).map(({ name }) => `{${name}}`));
+  let isPlain = true;
   // Segment by segment, so that a value is never mistaken for a placeholder.
   const segments = template.split("/").map((segment) => {
-    if (!isMark(segment)) return segment;
-    const value = values.get(segment) ?? segment;
-    return encoded.has(segment) ? encodeURIComponent(value) : value;
+    const parameter = isMark(segment) ? parameters.find(({ name }) => segment === `{${name}}`) : undefined;
+    if (parameter === undefined) return segment;
+    const value = parameter.of(input);
+    if (!parameter.isAllowed(value)) throw outside(operation, [parameter], input);
+    isPlain &&= /^[\w-]+$/.test(value);
+    return parameter.isEncoded ? encodeURIComponent(value) : value;
   });
   const path = segments.join("/");
-  const isPlain = [...values.values()].every((value) => /^[\w-]+$/.test(value));
-  if (!isPlain && !staysIn(template, path, encoded)) throw outside(operation, parameters, values);
+  if (!isPlain && !staysIn(template, path, parameters)) throw outside(operation, parameters, input);
   return path;
 }
 
 function outside<I>(
   { id }: Pick<Operation<I, unknown>, "id">,
   parameters: readonly PathParameter<I>[],
-  values: ReadonlyMap<string, string>,
+  input: I,
 ): PlatformError {
-  const faults = parameters.map(
-    ({ name }) => `${JSON.stringify(values.get(`{${name}}`)?.slice(0, 80))} cannot be a ${name}`,
-  );
+  const faults = parameters.map((one) => `${JSON.stringify(one.of(input).slice(0, 80))} cannot be a ${one.name}`);
   const message = `${id}: ${faults.join(", or ")}; nothing was sent. Correct the ID.`;
   return new PlatformError("PLATFORM_REJECTED", message, { operation: id });
 }
@@ -134,11 +131,12 @@ function outside<I>(
 const anywhere = "https://platform.invalid";
 
 /** Whether the final path, parsed as a URL, is exactly its template with the parameters filled in. */
-function staysIn(template: string, path: string, encoded: ReadonlySet<string>): boolean {
+function staysIn(template: string, path: string, parameters: readonly PathParameter<never>[]): boolean {
   const url = URL.parse(anywhere + path);
   if (url === null || url.origin !== anywhere || url.pathname !== path || url.search !== "" || url.hash !== "") {
     return false;
   }
+  const encoded = new Set(parameters.filter(({ isEncoded }) => isEncoded).map(({ name }) => `{${name}}`));
   const segments = path.split("/");
   const wanted = template.split("/");
   return (
