@@ -130,41 +130,27 @@ const suspicious = /token|key|password|secret|authorization|bearer|otp|eyJ|:\/\/
 
 /** A quote as it appears in JSON, even if the JSON was nested in JSON several times. */
 const quote = String.raw`\\{0,31}"`;
-const shapes: readonly { readonly pattern: RegExp; readonly to: string }[] = [
+/** Patterns of secrets: the group of each stays, and what follows it is replaced. */
+const shapes = [
   // JSON: "X-Svc-Token":"…", "authKey":"…"
-  {
-    pattern: new RegExp(
-      `((?<=")(?:x-[a-z0-9-]{1,64}-(?:api-key|token)|authorization|api-?key|auth-?key|token|password|mfaOTPCode|mfaSecret|adminToken|secret)${quote}\\s*:\\s*${quote})(?!\\[secret\\])(?:[^"\\\\]|\\\\+(?!["\\\\]))+`,
-      "gi",
-    ),
-    to: `$1${replacement}`,
-  },
+  new RegExp(
+    `((?<=")(?:x-[a-z0-9-]{1,64}-(?:api-key|token)|authorization|api-?key|auth-?key|token|password|mfaOTPCode|mfaSecret|adminToken|secret)${quote}\\s*:\\s*${quote})(?!\\[secret\\])(?:[^"\\\\]|\\\\+(?!["\\\\]))+`,
+    "gi",
+  ),
   // Headers as text: X-Svc-Token: …, Authorization: Bearer …
-  {
-    pattern: /(?<=\bx-[a-z0-9-]{1,64})(-(?:api-key|token)\s*[:=]\s*)(?!\[secret\])[^\s"'\\,;]+/gi,
-    to: `$1${replacement}`,
-  },
-  {
-    pattern: /\b(authorization\s*[:=]\s*(?:(?:bearer|basic)\s+)?)(?!\[secret\])[^\s"'\\,;]+/gi,
-    to: `$1${replacement}`,
-  },
-  { pattern: /\b(bearer\s+)[A-Za-z0-9._~+/=-]{16,}/gi, to: `$1${replacement}` },
+  /(?<=\bx-[a-z0-9-]{1,64})(-(?:api-key|token)\s*[:=]\s*)(?!\[secret\])[^\s"'\\,;]+/gi,
+  /\b(authorization\s*[:=]\s*(?:(?:bearer|basic)\s+)?)(?!\[secret\])[^\s"'\\,;]+/gi,
+  /\b(bearer\s+)[A-Za-z0-9._~+/=-]{16,}/gi,
   // Queries and forms: authKey=…, password=…
-  {
-    pattern: /\b((?:authKey|apiKey|token|password|mfaOTPCode|secret)=)(?!\[secret\])[^\s"'\\&]+/gi,
-    to: `$1${replacement}`,
-  },
+  /\b((?:authKey|apiKey|token|password|mfaOTPCode|secret)=)(?!\[secret\])[^\s"'\\&]+/gi,
   // A password in an address
-  {
-    pattern: /(?<=[a-z0-9+.-])(:\/\/[^\s"'/@:]*:)(?!\[secret\])[^\s"'/@]+@/gi,
-    to: `$1${replacement}@`,
-  },
+  /(?<=[a-z0-9+.-])(:\/\/[^\s"'/@:]*:)(?!\[secret\])[^\s"'/@]+(?=@)/gi,
 ];
 
 function scrubShapes(line: string): string {
   if (!suspicious.test(line)) return line;
   const clean = line.replace(dottedWords, withoutWebTokens);
-  return shapes.reduce((text, { pattern, to }) => text.replace(pattern, to), clean);
+  return shapes.reduce((text, shape) => text.replace(shape, `$1${replacement}`), clean);
 }
 
 /** Ranges that may contain a JSON Web Token; each is read once. */
