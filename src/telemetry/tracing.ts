@@ -16,7 +16,7 @@ import {
 import { version } from "#core/version.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
-import { type OpenSpan, setTracing, type SpanStart } from "#core/traced.ts";
+import { type OpenSpan, setTracing } from "#core/traced.ts";
 
 export interface TracingOptions {
   /** Base address of the collector; `/v1/traces` is added. */
@@ -50,7 +50,8 @@ export function startTracing({ endpoint, ratio, instance }: TracingOptions): () 
     begin: ({ name, kind, attributes, parent }) => {
       const around =
         parent === undefined ? context.active() : propagation.extract(ROOT_CONTEXT, { traceparent: parent });
-      return opened(tracer.startSpan(name, { kind: kinds[kind], attributes }, around));
+      const named = kind.toUpperCase() as Uppercase<typeof kind>;
+      return opened(tracer.startSpan(name, { kind: SpanKind[named], attributes }, around));
     },
     parent: () => {
       const carrier: { traceparent?: string } = {};
@@ -69,13 +70,6 @@ export function startTracing({ endpoint, ratio, instance }: TracingOptions): () 
     propagation.disable();
   };
 }
-
-const kinds: Readonly<Record<SpanStart["kind"], SpanKind>> = {
-  server: SpanKind.SERVER,
-  producer: SpanKind.PRODUCER,
-  consumer: SpanKind.CONSUMER,
-  client: SpanKind.CLIENT,
-};
 
 function opened(span: Span): OpenSpan {
   return {
