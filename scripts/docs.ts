@@ -18,7 +18,7 @@ import { features } from "#features.ts";
 import { operationFor } from "#fleet/sim-operation/sim-operation.ts";
 import { reportOfOperation } from "#jobs/operations/endpoints.ts";
 import { refusals } from "#sandbox/refusals.ts";
-import { counterCatalogue, histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
+import { gatewayCalls, histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
@@ -188,7 +188,7 @@ function sectionOf(kind: string, entries: readonly Entry[]): string {
 function metrics(): string {
   const all = [
     ...Object.values(metricCatalogue),
-    ...Object.values(counterCatalogue),
+    gatewayCalls,
     ...Object.values(histogramCatalogue).map((histogram) => ({ kind: "histogram", ...histogram })),
   ];
   const rows = all.map(({ name, kind, labels, help }) => [code(name), kind, labels.map(code).join(", "), help]);

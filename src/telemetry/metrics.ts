@@ -64,15 +64,13 @@ export const metricCatalogue = {
   streams: gauge("simfleet_event_streams", "Open event streams of this worker"),
 };
 
-/** Counters of this process. */
-export const counterCatalogue = {
-  gatewayCalls: counter(
-    "simfleet_gateway_calls_total",
-    "Calls through the gateway of this process, by caller and status; `gone`: the caller disconnected before the response",
-    "caller",
-    "status",
-  ),
-};
+/** Counted in this process. */
+export const gatewayCalls = counter(
+  "simfleet_gateway_calls_total",
+  "Calls through the gateway of this process, by caller and status; `gone`: the caller disconnected before the response",
+  "caller",
+  "status",
+);
 
 /** Durations of this process, as histograms. */
 export const histogramCatalogue = {
@@ -140,9 +138,9 @@ export function openMetrics() {
     channel.subscribe(listener);
     stops.push(() => channel.unsubscribe(listener));
   };
-  const { labels: counted, name, help } = counterCatalogue.gatewayCalls;
-  const gatewayCalls = new Counter({ name, help, labelNames: [...counted], registers });
-  watch(gatewayCall, ({ labels }) => gatewayCalls.inc(labels));
+  const { labels: counted, name, help } = gatewayCalls;
+  const calls = new Counter({ name, help, labelNames: [...counted], registers });
+  watch(gatewayCall, ({ labels }) => calls.inc(labels));
   for (const { channel, labels: names, buckets, ...facts } of Object.values(histogramCatalogue)) {
     const histogram = new Histogram({ ...facts, labelNames: [...names], buckets: [...buckets], registers });
     watch(channel, ({ labels, seconds }) => histogram.observe(labels, seconds));
