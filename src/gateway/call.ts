@@ -18,6 +18,7 @@ import { scrubSecrets } from "#core/scrub-secrets.ts";
 import { type Clock, inTime, secondMs } from "#core/time.ts";
 import { gatewayWait, type Timing } from "#core/timings.ts";
 import { type Freeze, assertUnfrozen } from "#fleet/freeze.ts";
+import { goneSignal } from "#http/connection-limits.ts";
 import type { Urgency } from "#limiter/permit.ts";
 import type { GatewayOperation } from "./api-groups.ts";
 import { answerHeaders, requestHeaders } from "./headers.ts";
@@ -226,14 +227,6 @@ async function readError(body: Readable): Promise<Buffer | undefined> {
 async function refuseDuringFreeze({ request }: Call, { clock, freezeOf }: CallDeps): Promise<void> {
   if (["GET", "HEAD", "OPTIONS"].includes(request.method ?? "")) return;
   assertUnfrozen(await freezeOf(), clock.wallMs());
-}
-
-function goneSignal(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  response.once("close", () => {
-    if (!response.writableFinished) gone.abort();
-  });
-  return gone.signal;
 }
 
 function notNow(message: string, retryAfterMs: number): SimfleetError {

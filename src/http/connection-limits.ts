@@ -4,7 +4,7 @@
  * block valid clients. Known clients have a number of their own, so that they never keep anybody from asking for health.
  * Headers and bodies of unknown clients have deadlines. It does not count requests: control-api.ts does.
  */
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
@@ -69,4 +69,13 @@ export function connectionLimits({ clock, maxKnown }: { clock: Clock; maxKnown: 
       });
     },
   };
+}
+
+/** Aborts when the client disconnects before it has the whole response. */
+export function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  return gone.signal;
 }

@@ -17,6 +17,7 @@ import {
   type Rows,
 } from "#contract/route.ts";
 import { actorOf } from "./auth/access.ts";
+import { goneSignal } from "./connection-limits.ts";
 import type { Api, ControlDeps } from "./deps.ts";
 import { once } from "./idempotency.ts";
 import { withRows } from "./plans/upload.ts";
@@ -56,7 +57,7 @@ export function mount(
     preHandler: preHandler ?? [],
     handler: async (request, reply) => {
       const call = callOf(request);
-      const gone = goneSignal(reply);
+      const gone = goneSignal(reply.raw);
       const answer = async (received?: Rows): Promise<FastifyReply> => {
         const rows = received === undefined ? undefined : { ...received, signal: gone };
         const signal = AbortSignal.any([gone, AbortSignal.timeout(patienceMs)]);
@@ -79,15 +80,6 @@ export function mount(
       return withRows(request, { ...deps, by: call.by }, answer);
     },
   });
-}
-
-/** Aborts when the caller disconnects before the response. */
-function goneSignal({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  raw.once("close", () => {
-    if (!raw.writableFinished) gone.abort();
-  });
-  return gone.signal;
 }
 
 export function optionsOf(route: Route) {
