@@ -176,18 +176,13 @@ function admission(options: GatewayOptions, limits: ConnectionLimits, port: () =
     async admit({ headers, socket }: IncomingMessage, given?: ReturnType<typeof readAuthRequest>): Promise<void> {
       const secret = given?.authKey ?? given?.password;
       const { authorization = secret === undefined ? undefined : `Bearer ${secret}` } = headers;
-      const pair: Partial<ReturnType<typeof pairHeaders>> = given === undefined ? pairHeaders(headers, brand) : {};
+      const { apiKey, token: pairToken } = pairHeaders(headers, brand);
+      const isPair = given === undefined && apiKey !== undefined && pairToken !== undefined;
       try {
-        if (
-          token !== undefined &&
-          authorization === undefined &&
-          pair.apiKey !== undefined &&
-          pair.token !== undefined
-        ) {
-          await pairs.verify(pair.apiKey, pair.token);
-        } else if (token !== undefined) await access.principalOf(authorization);
+        if (token !== undefined && authorization === undefined && isPair) await pairs.verify(apiKey, pairToken);
+        else if (token !== undefined) await access.principalOf(authorization);
       } catch (thrown) {
-        const wrong = authorization ?? (pair.apiKey === undefined ? undefined : pair.token);
+        const wrong = authorization ?? (isPair ? pairToken : undefined);
         throw failures.refusal(thrown, { ip: socket.remoteAddress ?? "", authorization: wrong });
       }
       limits.markKnown(socket);
