@@ -151,15 +151,10 @@ async function admit(request: FastifyRequest, { access, authFailures, limits, is
  * @param listening `hosts` are those that the configuration adds
  * @returns whether a `Host` header is accepted
  */
-export function hostCheck(listening: {
-  host: string;
-  port: () => number;
-  hosts: readonly string[];
-}): (header: string | undefined) => boolean {
-  const { host, port, hosts } = listening;
+export function hostCheck({ host, port, hosts }: { host: string; port: () => number; hosts: readonly string[] }) {
   const listed = new Set(hosts.map((name) => name.toLowerCase()));
   const takesAll = !isLoopback(host) && listed.size === 0;
-  return (header) => {
+  return (header: string | undefined): boolean => {
     if (takesAll) return true;
     if (header === undefined) return false;
     const name = header.toLowerCase();
