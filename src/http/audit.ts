@@ -54,15 +54,8 @@ function isReading({ method }: FastifyRequest): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-function intentOf({
-  principal,
-  params,
-  query,
-  method,
-  routeOptions,
-  id: requestId,
-  ip: from,
-}: FastifyRequest): AuditIntent {
+function intentOf(request: FastifyRequest): AuditIntent {
+  const { principal, params, query, method, routeOptions } = request;
   const named = Object.values((params ?? {}) as Readonly<Record<string, string>>).join("/");
   // Of the query, only these ids, and only if they are well-formed.
   const { planId, profile } = (query ?? {}) as Readonly<Record<string, unknown>>;
@@ -74,8 +67,8 @@ function intentOf({
     action: `${method} ${routeOptions.url ?? ""}`,
     did: routeOptions.config.did ?? "",
     target: named === "" ? about : named.slice(0, 200),
-    requestId,
-    from,
+    requestId: request.id,
+    from: request.ip,
   };
 }
 
