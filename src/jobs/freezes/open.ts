@@ -10,8 +10,31 @@ import * as routes from "./contract.ts";
 const shownTimes = 3;
 
 export function freezeEndpoints(kernel: Kernel, runs: RunService): readonly Endpoint[] {
-  const { freezes } = kernel;
-  const report = (): Promise<routes.FreezeReport> => reportOfFreezes(kernel, runs);
+  const { freezes, config, redisPlace: store } = kernel;
+  /** The manual freeze, and what currently freezes each profile. */
+  const report = async (): Promise<routes.FreezeReport> => {
+    const ordered = await freezes.ordered();
+    const held: Record<string, routes.FreezeReport["profiles"][string]> = {};
+    const workers: Record<string, number> = {};
+    for (const name of Object.keys(config.profiles)) {
+      const freeze = await freezes.of(name);
+      held[name] = freeze === undefined ? null : { reason: freeze.reason, until: isoTime(freeze.untilMs) };
+      workers[name] = await runs.workersOf(name);
+    }
+    return {
+      ordered: ordered === undefined ? null : reportOfOrdered(ordered),
+      profiles: held,
+      store,
+      workers,
+      runs: await runs.running(),
+      periods: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
+        name,
+        profile: profile ?? null,
+        from: new Date(fromMs).toISOString(),
+        to: new Date(toMs).toISOString(),
+      })),
+    };
+  };
   return [
     endpoint(routes.showFreeze, report),
     endpoint(routes.startFreeze, async ({ body, by }) => {
@@ -24,32 +47,6 @@ export function freezeEndpoints(kernel: Kernel, runs: RunService): readonly Endp
       return report();
     }),
   ];
-}
-
-/** The manual freeze, and what currently freezes each profile. */
-async function reportOfFreezes({ freezes, config, redisPlace: store }: Kernel, runs: RunService) {
-  const profiles = Object.keys(config.profiles);
-  const ordered = await freezes.ordered();
-  const held: Record<string, routes.FreezeReport["profiles"][string]> = {};
-  const workers: Record<string, number> = {};
-  for (const name of profiles) {
-    const freeze = await freezes.of(name);
-    held[name] = freeze === undefined ? null : { reason: freeze.reason, until: isoTime(freeze.untilMs) };
-    workers[name] = await runs.workersOf(name);
-  }
-  return {
-    ordered: ordered === undefined ? null : reportOfOrdered(ordered),
-    profiles: held,
-    store,
-    workers,
-    runs: await runs.running(),
-    periods: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
-      name,
-      profile: profile ?? null,
-      from: new Date(fromMs).toISOString(),
-      to: new Date(toMs).toISOString(),
-    })),
-  };
 }
 
 function reportOfOrdered({ by, reason, sinceMs, untilMs }: OrderedFreeze): routes.FreezeReport["ordered"] {
