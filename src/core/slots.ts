@@ -13,8 +13,6 @@ export class Slots {
   #free: number;
   /** By operation, first come, first served; the first operation in the map is served next. */
   readonly #lines = new Map<string, Waiter[]>();
-  /** Signals of waiters, with their number: one listener for all calls of a segment, since one for each call takes time. */
-  readonly #watched = new Map<AbortSignal, number>();
 
   constructor(count: number) {
     this.#free = count;
@@ -33,7 +31,8 @@ export class Slots {
     }
     const line = this.#lines.get(operation) ?? [];
     this.#lines.set(operation, line);
-    if (signal !== undefined) this.#watch(signal);
+    // One listener for all calls of a segment: it is not added again, and one for each call would take time.
+    signal?.addEventListener("abort", this.#drop, { once: true });
     return new Promise((resolve, reject) => line.push({ resolve, reject, signal }));
   }
 
@@ -43,30 +42,20 @@ export class Slots {
       this.#lines.delete(operation);
       if (next === undefined) continue; // all its waiters have left
       if (line.length > 0) this.#lines.set(operation, line);
-      if (next.signal !== undefined) this.#unwatch(next.signal);
+      this.#unwatch(next.signal);
       return next.resolve();
     }
     this.#free += 1;
   }
 
-  #watch(signal: AbortSignal): void {
-    const waiters = this.#watched.get(signal) ?? 0;
-    if (waiters === 0) signal.addEventListener("abort", this.#drop, { once: true });
-    this.#watched.set(signal, waiters + 1);
-  }
-
   /** A signal keeps a listener, and is kept for it, no longer than a call waits. */
-  #unwatch(signal: AbortSignal): void {
-    const waiters = (this.#watched.get(signal) ?? 0) - 1;
-    this.#watched.set(signal, waiters);
-    if (waiters > 0) return;
-    signal.removeEventListener("abort", this.#drop);
-    this.#watched.delete(signal);
+  #unwatch(signal: AbortSignal | undefined): void {
+    for (const line of this.#lines.values()) if (line.some((one) => one.signal === signal)) return;
+    signal?.removeEventListener("abort", this.#drop);
   }
 
   readonly #drop = ({ target }: Event): void => {
     const signal = target as AbortSignal;
-    this.#watched.delete(signal);
     for (const [operation, line] of this.#lines) {
       const { dropped = [], kept = [] } = Object.groupBy(line, (one) => (one.signal === signal ? "dropped" : "kept"));
       this.#lines.set(operation, kept);
