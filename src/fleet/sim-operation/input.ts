@@ -106,17 +106,9 @@ function canonical(field: InputField, text: string): string | undefined {
   }
 }
 
-const patterns = new Map<string, RegExp>();
-
 function isAllowed({ values, pattern }: InputField, text: string): boolean {
   if (values !== undefined) return values.includes(text);
-  if (pattern === undefined) return true;
-  let compiled = patterns.get(pattern);
-  if (compiled === undefined) {
-    compiled = new RegExp(`^(?:${pattern})$`, "u");
-    patterns.set(pattern, compiled);
-  }
-  return compiled.test(text);
+  return pattern === undefined || new RegExp(`^(?:${pattern})$`, "u").test(text);
 }
 
 /** Line breaks are valid in a message; other control characters are not. */

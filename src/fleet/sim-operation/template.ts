@@ -11,18 +11,8 @@ export type ValueOf = (name: string) => string | undefined;
 const placeholder = /\{([A-Za-z][A-Za-z0-9_]*(?:\.[^{}]+)?)\}/;
 
 /** The texts of a template at even places, and the names of the placeholders between them. */
-type Parts = readonly string[];
-
-const parsed = new Map<string, Parts>();
-
-/** Templates are few and filled for every row: each is parsed once. */
-function partsOf(template: string): Parts {
-  let parts = parsed.get(template);
-  if (parts === undefined) {
-    parts = template.split(placeholder);
-    parsed.set(template, parts);
-  }
-  return parts;
+function partsOf(template: string): readonly string[] {
+  return template.split(placeholder);
 }
 
 /** The names of all placeholders in a template. */
