@@ -72,7 +72,7 @@ export function pickFields(
 }
 
 /**
- * As `pickFields`, but visits one field after the other without allocations, for lists of thousands. @returns the
+ * As `pickFields`, but visits one field after the other without intermediate objects, for lists of thousands. @returns the
  * fields that the record contained
  */
 export function visitFields(
@@ -94,7 +94,7 @@ export function visitFields(
     for (const member of Object.keys(value)) {
       const inner = value[member];
       if (inner === null || inner === undefined || secrets.has(member)) continue;
-      visitValue(memberName(name, member), inner, secrets, visit);
+      visitValue(`${name}.${member.toWellFormed()}`, inner, secrets, visit);
     }
   }
   return mentioned;
@@ -161,68 +161,15 @@ function define(object: Record<string, unknown>, name: string, value: unknown): 
  * record is omitted.
  */
 export function jsonWithoutSecrets(whole: unknown, secrets: ReadonlySet<string>): string {
-  const value = withoutDepths(whole);
-  const text = JSON.stringify(value);
-  // Only a record that contains such a name at all is serialized twice.
-  if (secrets.size === 0 || !namesOf(secrets).test(text)) return text;
-  return JSON.stringify(value, (key, inner: unknown) => (secrets.has(key) ? undefined : inner));
-}
-
-const patterns = new WeakMap<ReadonlySet<string>, RegExp>();
-
-/** Finds any of the names in JSON; one pattern takes a quarter of the time of separate searches. */
-function namesOf(secrets: ReadonlySet<string>): RegExp {
-  let pattern = patterns.get(secrets);
-  if (pattern === undefined) {
-    const names = [...secrets].map((name) =>
-      JSON.stringify(name)
-        .slice(1, -1)
-        .replace(/[^\w\s]/g, "\\$&"),
-    );
-    pattern = new RegExp(`"(?:${names.join("|")})"`);
-    patterns.set(secrets, pattern);
-  }
-  return pattern;
+  return JSON.stringify(withoutDepths(whole), (key, inner: unknown) => (secrets.has(key) ? undefined : inner));
 }
 
 function visitValue(name: string, mentioned: unknown, secrets: ReadonlySet<string>, visit: FieldVisitor): void {
   // A platform may echo one of our own secrets in a record.
   const value = typeof mentioned === "string" ? scrubSecrets(mentioned) : mentioned;
-  if (typeof value === "string") {
-    if (isPlain(value)) return visit(name, "text", value);
-    if (!hasControl(value)) return visit(name, "text", cut(value.toWellFormed()));
-  }
+  if (typeof value === "string" && !hasControl(value)) return visit(name, "text", cut(value.toWellFormed()));
   const json = scrubSecretsInJson(jsonWithoutSecrets(value, secrets));
   return json.length > maxCharacters ? visit(name, "text", cut(json)) : visit(name, "json", json);
-}
-
-/** Whether a text is stored unmodified: it is short and consists of printable ASCII only, as nearly all texts do. */
-function isPlain(text: string): boolean {
-  if (text.length > maxCharacters) return false;
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
-    if (code < 0x20 || code > 0x7e) return false;
-  }
-  return true;
-}
-
-/** Interned member names, reused for the following records. */
-const memberNames = new Map<string, Map<string, string>>();
-const maxMemberNames = 1_000;
-
-function memberName(name: string, member: string): string {
-  let names = memberNames.get(name);
-  if (names === undefined) {
-    names = new Map();
-    memberNames.set(name, names);
-  }
-  let full = names.get(member);
-  if (full === undefined) {
-    full = `${name}.${member.toWellFormed()}`;
-    if (names.size >= maxMemberNames) names.clear();
-    names.set(member, full);
-  }
-  return full;
 }
 
 /** Never ends in half a surrogate pair: text stored as UTF-8 would otherwise change. */
