@@ -9,6 +9,7 @@ import { jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 import type { PlatformClient } from "#api/client.ts";
 import { SimfleetError } from "#core/errors.ts";
+import { jsonIn } from "#core/json.ts";
 import type { Secret } from "#core/secret.ts";
 import type { Clock } from "#core/time.ts";
 
@@ -22,11 +23,9 @@ const authRequest = z.looseObject({ authKey: z.string().optional(), password: z.
 
 /** A body of `POST /v1/auth`. @throws SimfleetError REQUEST_INVALID */
 export function readAuthRequest(body: string): z.infer<typeof authRequest> {
-  try {
-    return authRequest.parse(body === "" ? {} : JSON.parse(body));
-  } catch {
-    throw new SimfleetError("REQUEST_INVALID", "The body must be a JSON object with credentials");
-  }
+  const { data } = authRequest.safeParse(body === "" ? {} : jsonIn(body));
+  if (data !== undefined) return data;
+  throw new SimfleetError("REQUEST_INVALID", "The body must be a JSON object with credentials");
 }
 
 export interface PairOptions {

@@ -4,6 +4,8 @@
  */
 import { pino, type DestinationStream, type LevelWithSilent, type Logger } from "pino";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
+import { jsonIn } from "#core/json.ts";
+import { isPlainObject } from "#core/plain-object.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { tracing } from "#core/traced.ts";
 import { visible } from "#core/visible-text.ts";
@@ -79,23 +81,14 @@ function platformFacts({ operation, status, platformCode, mayHaveApplied, retryA
  * for any output. A line that is not a JSON object is passed through unchanged.
  */
 function prettyLine(line: string): string {
-  const fields = parse(line);
-  if (fields === undefined) return line;
+  const fields = jsonIn(line);
+  if (!isPlainObject(fields)) return line;
   const { level, time, message, error, ...rest } = fields;
   const shownTime = typeof time === "string" ? time.slice(11, 23) : "";
   const shownLevel = (typeof level === "string" ? level : "").toUpperCase().padEnd(5);
   const pairs = Object.entries(rest).map(([key, value]) => `${plain(key)}=${plain(value)}`);
   const head = [shownTime, shownLevel, plain(message ?? ""), ...pairs].filter((part) => part !== "").join(" ");
   return `${head}${error === undefined ? "" : errorLines(error)}\n`;
-}
-
-function parse(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Untrusted text can neither control a terminal nor imitate a log line. */

@@ -3,6 +3,7 @@
  * that it can be stored, compared with the inventory and shown; `typedValue` turns it into JSON for a request.
  */
 import { parseTime } from "#core/ago.ts";
+import { jsonIn } from "#core/json.ts";
 import type { Json } from "./template.ts";
 
 export const inputTypes = ["text", "integer", "boolean", "time", "list"] as const;
@@ -133,10 +134,6 @@ function itemsOf(text: string): readonly string[] | undefined {
       .split(";")
       .map((item) => item.trim())
       .filter((item) => item !== "");
-  try {
-    const items: unknown = JSON.parse(text);
-    return Array.isArray(items) && items.every((item) => typeof item === "string") ? items : undefined;
-  } catch {
-    return undefined;
-  }
+  const items = jsonIn(text);
+  return Array.isArray(items) && items.every((item) => typeof item === "string") ? items : undefined;
 }

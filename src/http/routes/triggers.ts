@@ -6,6 +6,8 @@
  */
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
+import { jsonIn } from "#core/json.ts";
+import { isPlainObject } from "#core/plain-object.ts";
 import type { Triggers } from "#jobs/schedules/config.ts";
 import { isSameKey, signatureFault } from "#events/webhook/webhook-signature.ts";
 import type { Api, ControlDeps } from "../deps.ts";
@@ -89,12 +91,8 @@ function isShared(triggers: Triggers, schedule: string): boolean {
 
 /** The schedule that the body of a message names. */
 function scheduleIn(body: string): unknown {
-  try {
-    const document: unknown = JSON.parse(body);
-    return typeof document === "object" && document !== null ? Reflect.get(document, "schedule") : undefined;
-  } catch {
-    return undefined;
-  }
+  const document = jsonIn(body);
+  return isPlainObject(document) ? document.schedule : undefined;
 }
 
 const inWords = {

@@ -3,6 +3,7 @@ import { randomBytes, randomInt } from "node:crypto";
 import { z } from "zod";
 import { credentialFaults, type CredentialTypes } from "#api/operations/credentials.ts";
 import { SimfleetError } from "#core/errors.ts";
+import { jsonIn } from "#core/json.ts";
 import { Secret } from "#core/secret.ts";
 import type { SealedFields } from "#engine/seal.ts";
 import type { Generated, Given, Rotation } from "./config.ts";
@@ -94,15 +95,6 @@ export function forgetAll(fields: SealedFields): void {
 }
 
 const noObject = "has to give a JSON object of texts, since no `field` is given";
-
-/** @returns undefined for a text that is no JSON: an error would contain a piece of it */
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 function unusable(words: string): SimfleetError {
   return new SimfleetError("REQUEST_INVALID", `the value cannot be used, and nothing was sent: ${words}`);

@@ -4,6 +4,7 @@
  */
 import { type Clock, isoTime } from "#core/time.ts";
 import { SimfleetError } from "#core/errors.ts";
+import { jsonIn } from "#core/json.ts";
 import { suggestion } from "#core/suggest.ts";
 import { type Filter, conditionsIn, everySim } from "#fleet/filter.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
@@ -240,13 +241,10 @@ function cursorOf({ value, ordinal }: Place): string {
 
 /** @throws SimfleetError USAGE */
 function placeOf(cursor: string): Place {
-  try {
-    const [ordinal, value] = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8")) as unknown[];
-    if (typeof ordinal === "number" && (typeof value === "string" || value === null || value === undefined)) {
-      return { key: "", ordinal, value: value ?? undefined };
-    }
-  } catch {
-    // Not one of ours.
+  const read = jsonIn(Buffer.from(cursor, "base64url").toString("utf8"));
+  const [ordinal, value] = Array.isArray(read) ? (read as unknown[]) : [];
+  if (typeof ordinal === "number" && (typeof value === "string" || value === null || value === undefined)) {
+    return { key: "", ordinal, value: value ?? undefined };
   }
   throw badCursor(cursor);
 }
