@@ -7,7 +7,6 @@ import { profileJobs } from "#engine/queue/work-queues.ts";
 import { keepAnswers } from "#core/kept.ts";
 import { minuteMs } from "#core/time.ts";
 import { everySim } from "#fleet/filter.ts";
-import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import * as routes from "./contract.ts";
 import { countByValue } from "./sims.ts";
@@ -100,8 +99,24 @@ function fleetCounts(
   const fleet = (profile: string): Promise<routes.FleetReport> =>
     kept(profile, async () => {
       const state = await syncs.state(profile);
-      const lastSync = state && reportOfSync(state);
-      return countFleet(store, { profile, keyColumn: keyColumnOf(profile), lastSync, atMs: await syncs.nowMs() });
+      const at = new Date(await syncs.nowMs()).toISOString();
+      const query = { profile, keyColumn: keyColumnOf(profile), filter: everySim, presence: "listed" } as const;
+      const countBy = (field: string) => countByValue(store, { ...query, field }, Infinity);
+      const { total, values: bySpeedClass } = await countBy("speedClass");
+      const byStatus = await countBy("status");
+      const byGroup = await countBy("groupId");
+      const { gone, isComplete } = await store.facts(profile);
+      return {
+        profile,
+        at,
+        total,
+        gone,
+        isComplete,
+        lastSync: state === undefined ? null : reportOfSync(state),
+        bySpeedClass: countsOf(bySpeedClass),
+        byStatus: countsOf(byStatus.values),
+        byGroup: countsOf(byGroup.values, maxGroups),
+      };
     });
 
   /** Stores a point of the fleet's history, unless one was stored in the last five minutes. */
@@ -132,32 +147,6 @@ function fleetCounts(
 /** Key for SIMs without a value. */
 const none = "none";
 const maxGroups = 50;
-
-async function countFleet(
-  store: Inventory,
-  of: { profile: string; keyColumn: KeyColumn; lastSync: routes.SyncReport | undefined; atMs: number },
-): Promise<routes.FleetReport> {
-  const { profile, keyColumn, lastSync, atMs } = of;
-  const countBy = (field: string) => {
-    const query = { profile, keyColumn, filter: everySim, presence: "listed", field } as const;
-    return countByValue(store, query, Infinity);
-  };
-  const { total, values: bySpeedClass } = await countBy("speedClass");
-  const byStatus = await countBy("status");
-  const byGroup = await countBy("groupId");
-  const { gone, isComplete } = await store.facts(profile);
-  return {
-    profile,
-    at: new Date(atMs).toISOString(),
-    total,
-    gone,
-    isComplete,
-    lastSync: lastSync ?? null,
-    bySpeedClass: countsOf(bySpeedClass),
-    byStatus: countsOf(byStatus.values),
-    byGroup: countsOf(byGroup.values, maxGroups),
-  };
-}
 
 function countsOf(values: routes.SimCounts["values"], max = values.length): routes.FleetReport["byGroup"] {
   const shown = values.slice(0, max).map(({ value, count }) => [value ?? none, count] as const);
