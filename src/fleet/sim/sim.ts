@@ -14,22 +14,17 @@ export function keyColumnOf(wording: Wording): KeyColumn {
   return wording === "sims" ? "simId" : "imsi";
 }
 
-const simIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
-const imsiPattern = /^[0-9]{5,15}$/;
-
 export function isSimId(text: string): boolean {
-  return simIdPattern.test(text);
+  return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(text);
 }
 
 export function isImsi(text: string): boolean {
-  return imsiPattern.test(text);
+  return /^[0-9]{5,15}$/.test(text);
 }
 
 // A speed class is a name that the platform knows (`s1.fast`). The interface does not show the allowed values, so any
 // well-formed name is accepted; a deployment may list the known ones, and a plan then warns about others.
 
-const speedClassPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
 export function isSpeedClass(text: string): boolean {
-  return speedClassPattern.test(text);
+  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text);
 }
