@@ -36,7 +36,7 @@ export function decodeSim(record: string) {
   const [ordinal, by, addedAtMs, updatedAtMs, goneAtMs] = header.split(" ");
   const fields = new Map<string, FieldValue>();
   for (const line of lines) {
-    const at = separatorIn(line);
+    const at = line.search(/[=:]/);
     if (at > 0) fields.set(decodeName(line.slice(0, at)), decodeValue(line.slice(at)));
   }
   return {
@@ -50,13 +50,6 @@ export function decodeSim(record: string) {
     /** When a complete listing first lacked it; absent while it is listed. */
     ...(goneAtMs === "-" ? {} : { goneAtMs: Number(goneAtMs) }),
   };
-}
-
-function separatorIn(line: string): number {
-  const equals = line.indexOf("=");
-  const colon = line.indexOf(":");
-  if (equals < 0 || colon < 0) return Math.max(equals, colon);
-  return Math.min(equals, colon);
 }
 
 /** Whether a listing that shows these lines changes nothing in a stored record. @returns the ordinal if so */
