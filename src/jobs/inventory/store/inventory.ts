@@ -326,9 +326,7 @@ type Bitmap = readonly [value: string, bits: Buffer];
 
 /** The only values whose bitmaps decide the conditions; undefined: those of all values do. */
 function valuesOf(conditions: readonly Condition[]): readonly string[] | undefined {
-  const values = conditions.map((one) => {
-    return ["=", "!=", "in"].includes(one.kind) ? one.values : undefined;
-  });
+  const values = conditions.map((one) => (["=", "!=", "in"].includes(one.kind) ? one.values : undefined));
   return values.includes(undefined) ? undefined : [...new Set(values.flatMap((some) => some ?? []))];
 }
 
