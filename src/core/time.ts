@@ -2,7 +2,7 @@
  * The two clocks and the only timers. `wallMs` is for instants that people or other machines read; `monotonicMs` is for
  * durations, since it never jumps. All internal times are in milliseconds. Tests inject their own Clock.
  */
-import { setTimeout as timeout } from "node:timers/promises";
+import { setImmediate as immediate, setTimeout as timeout } from "node:timers/promises";
 
 export const secondMs = 1_000;
 export const minuteMs = 60 * secondMs;
@@ -41,9 +41,7 @@ export function isoTime(atMs: number | undefined): string | null {
 
 /** Resolves after everything that is ready in this iteration of the event loop has been handled: for batching. */
 export function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+  return immediate();
 }
 
 /**
