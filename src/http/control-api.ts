@@ -46,7 +46,7 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
         reply.header("cache-control", "no-store");
         next();
       });
-      addBodyTypes(child);
+      child.addHook("preParsing", (request, _reply, payload, next) => next(faultOf(request), payload));
       const api: Api = child.withTypeProvider<ZodTypeProvider>();
       addMe(api, deps);
       triggerRoutes(api, deps);
@@ -64,12 +64,6 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
 // schemas do.
 
 const json = "application/json";
-
-function addBodyTypes(api: FastifyInstance): void {
-  api.addHook("preParsing", (request, _reply, payload, done) => {
-    done(faultOf(request), payload);
-  });
-}
 
 function faultOf({ method, headers, routeOptions }: FastifyRequest): SimfleetError | null {
   const { config, schema, url = "" } = routeOptions;
