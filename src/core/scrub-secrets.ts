@@ -24,8 +24,9 @@ const minNamedCharacters = 6;
 
 /** Returns the text without the live secrets. */
 export function scrubSecrets(text: string): string {
-  const { patterns, minLength } = livePatterns();
-  return text.length < minLength ? text : withoutSpans(text, patterns);
+  const secrets = liveSecrets();
+  if (live.secrets !== secrets) live = patternsOf(secrets, live.bySecret);
+  return text.length < live.minLength ? text : withoutSpans(text, live.patterns);
 }
 
 /** Returns the text without these values, in any case. */
@@ -78,22 +79,14 @@ export function scrubJson(json: string, scrubText: (text: string) => string): st
 type Pattern = ReturnType<typeof patternOf>;
 
 /** The patterns of the live secrets, rebuilt when these have changed. */
-let prepared: {
-  readonly secrets: readonly string[];
-  readonly bySecret: ReadonlyMap<string, Pattern>;
-  readonly patterns: readonly Pattern[];
-  readonly minLength: number;
-} = { secrets: [], bySecret: new Map(), patterns: [], minLength: Number.POSITIVE_INFINITY };
+let live = patternsOf([], new Map<string, Pattern>());
 
-function livePatterns(): { readonly patterns: readonly Pattern[]; readonly minLength: number } {
-  const secrets = liveSecrets();
-  if (prepared.secrets !== secrets) {
-    const known = secrets.filter((secret) => secret.trim().length >= minCharacters);
-    const bySecret = new Map(known.map((one) => [one, prepared.bySecret.get(one) ?? patternOf(one, "g")]));
-    const patterns = [...bySecret.values()];
-    prepared = { secrets, bySecret, patterns, minLength: Math.min(...patterns.map(({ minLength }) => minLength)) };
-  }
-  return prepared;
+/** @param known patterns that were made before */
+function patternsOf(secrets: readonly string[], known: ReadonlyMap<string, Pattern>) {
+  const long = secrets.filter((secret) => secret.trim().length >= minCharacters);
+  const bySecret = new Map(long.map((one) => [one, known.get(one) ?? patternOf(one, "g")]));
+  const patterns = [...bySecret.values()];
+  return { secrets, bySecret, patterns, minLength: Math.min(...patterns.map(({ minLength }) => minLength)) };
 }
 
 function withoutSpans(text: string, patterns: readonly Pattern[]): string {
