@@ -16,7 +16,7 @@ export const automations = feature({
   events,
   needs: { inventory, tasks, runs },
   open: async (kernel, needs) => {
-    const { AutomationService, actOn } = await import("./service.ts");
+    const { automationService, actOn } = await import("./service.ts");
     const { automationLog } = await import("./record.ts");
     const { config, lifecycle, logger } = kernel;
     const deps = {
@@ -24,9 +24,9 @@ export const automations = feature({
       tasks: needs.tasks,
       inventory: needs.inventory.store,
       log: automationLog(kernel),
-      operationOf: (name: string, profile: string) => needs.runs.service.operation(name, profile),
+      runs: needs.runs.service,
     };
-    const service = new AutomationService(config.automations, deps);
+    const service = automationService(config.automations, deps);
     return {
       service,
       routes: () => service.endpoints(),

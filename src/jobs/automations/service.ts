@@ -5,7 +5,7 @@
  * has the operations that the CLI and the HTTP API share.
  */
 import { SimfleetError, messageOf, notConfigured } from "#core/errors.ts";
-import { systemClock } from "#core/time.ts";
+import { dayMs, systemClock } from "#core/time.ts";
 import { quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import type { Event } from "#events/event.ts";
 import { idBefore } from "#events/feed.ts";
@@ -14,13 +14,14 @@ import { reportOf } from "#contract/fields.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import type { Automation } from "./config.ts";
 import type { TaskReference } from "#fleet/task.ts";
+import type { RunService } from "#jobs/runs/service.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 import { type AutomationTasks, shownOperation } from "#jobs/tasks/tasks.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { readSharing } from "#engine/sharing.ts";
 import { matches } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim/sim-fields.ts";
-import { type SimOperation, changesOf, inputsOf } from "#fleet/sim-operation/sim-operation.ts";
+import { changesOf, inputsOf } from "#fleet/sim-operation/sim-operation.ts";
 import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import type { AutomationLog } from "./record.ts";
@@ -30,8 +31,7 @@ export interface AutomationDeps extends Pick<Kernel, "redis" | "keys" | "clock" 
   readonly tasks: AutomationTasks;
   readonly inventory: Pick<Inventory, "lookUp">;
   readonly log: AutomationLog;
-  /** A SIM operation as the profile uses it. */
-  readonly operationOf: (name: string, profile: string) => SimOperation;
+  readonly runs: Pick<RunService, "operation">;
 }
 
 /**
@@ -162,7 +162,7 @@ async function decide(automation: Automation, events: readonly Event[], deps: Au
 function decideOn(
   { name, profile, condition, action }: Automation,
   { event, chain, known, nowMs }: Pick<Decided, "event" | "chain"> & { known: KnownSim | undefined; nowMs: number },
-  { keyColumnOf, operationOf }: AutomationDeps,
+  { keyColumnOf, runs }: AutomationDeps,
 ) {
   const { sim, ...fields } = event.fields;
   const isAboutSim = event.type.startsWith("sim.");
@@ -176,7 +176,7 @@ function decideOn(
   if (!matches(condition, valueOf, nowMs)) return "condition";
   if (action.job === "apply") {
     if (known === undefined || known.goneAtMs !== undefined) return "gone";
-    const operation = operationOf(action.operation, profile);
+    const operation = runs.operation(action.operation, profile);
     const changes = changesOf(operation, sim ?? "", inputsOf(operation, action.set));
     const isAlready = changes.every(([field, after]) => (fieldInputOf(known, field) ?? null) === after);
     if (changes.length > 0 && isAlready) return "unchanged";
@@ -192,124 +192,125 @@ function causeOf({ fields }: Event): string | undefined {
 
 const readAtOnce = 1_000;
 /** Claims of events live for two days; replaying older events could act on them twice. */
-const oldestMs = 86_400_000;
+const oldestMs = dayMs;
 
-export class AutomationService {
-  readonly #deps: AutomationDeps & Pick<Kernel, "feed">;
-  readonly #automations: readonly Automation[];
+type ServiceDeps = AutomationDeps & Pick<Kernel, "feed">;
 
-  constructor(automations: readonly Automation[], deps: AutomationDeps & Pick<Kernel, "feed">) {
-    this.#deps = deps;
-    this.#automations = automations;
-  }
+export type AutomationService = ReturnType<typeof automationService>;
 
-  /** In the order of the configuration. */
-  list(): Promise<routes.AutomationReport[]> {
-    return Promise.all(this.#automations.map((one) => this.#report(one)));
-  }
+export function automationService(automations: readonly Automation[], deps: ServiceDeps) {
+  const { log, runs } = deps;
 
   /** @throws SimfleetError AUTOMATION_NOT_FOUND */
-  async show(name: string): Promise<routes.AutomationReport> {
-    return this.#report(this.#automation(name));
-  }
-
-  /** Ignores events from now on. */
-  async pause(name: string, by: string): Promise<routes.AutomationReport> {
-    const event = { type: "automation.paused", fields: { by } } as const;
-    await this.#deps.log.move(this.#automation(name), ["active"], { state: "paused", reason: undefined }, event);
-    return this.show(name);
-  }
-
-  /** Acts on events again from now on; `replay` handles those emitted while it was paused. */
-  async resume(name: string, by: string): Promise<routes.AutomationReport> {
-    const event = { type: "automation.resumed", fields: { by } } as const;
-    const change = { state: "active", reason: undefined } as const;
-    await this.#deps.log.move(this.#automation(name), ["paused", "stopped"], change, event);
-    return this.show(name);
-  }
-
-  /**
-   * Previews its decisions on the events of at most the last day, oldest first, based on the current inventory; `done`: it
-   * has acted on the event.
-   */
-  async dryRun(name: string, sinceMs: number) {
-    const automation = this.#automation(name);
-    const decisions = [];
-    for await (const events of this.#since(sinceMs)) {
-      const all = await decide(automation, events, this.#deps);
-      const eventIds = all.map(({ event }) => event.id);
-      const claimed = await this.#deps.log.claimed(name, eventIds);
-      for (const { event, decision } of all) {
-        const { id, atMs, type, fields } = event;
-        const at = new Date(atMs).toISOString();
-        const known = claimed.has(id) ? ("done" as const) : decision;
-        decisions.push({ event: id, at, type, sim: fields.sim ?? null, decision: known } as const);
-      }
-    }
-    return decisions;
-  }
-
-  /**
-   * Processes events of at most the last day that it has not acted on, such as those emitted while it was stopped.
-   * @returns the number of matching events that were checked
-   * @throws SimfleetError AUTOMATION_STATE_CONFLICT unless it is active
-   */
-  async replay(name: string, sinceMs: number): Promise<{ events: number }> {
-    const automation = this.#automation(name);
-    const { state } = await this.show(name);
-    if (state !== "active") {
-      const command = `simfleet automations resume ${name}`;
-      throw new SimfleetError(
-        "AUTOMATION_STATE_CONFLICT",
-        `The automation ${name} is ${state}: resume it first (${command})`,
-      );
-    }
-    let events = 0;
-    for await (const stretch of this.#since(sinceMs)) {
-      events += (await meantFor(automation, stretch, this.#deps)).length;
-      await actOn(automation, stretch, this.#deps);
-    }
-    return { events };
-  }
-
-  endpoints(): readonly Endpoint[] {
-    return [
-      endpoint(routes.listAutomations, async () => ({ automations: await this.list(), nextCursor: null })),
-      endpoint(routes.pauseAutomation, ({ params, by }) => this.pause(params.name, by)),
-      endpoint(routes.resumeAutomation, ({ params, by }) => this.resume(params.name, by)),
-    ];
-  }
-
-  async *#since(sinceMs: number): AsyncGenerator<readonly Event[]> {
-    const fromMs = Math.max(sinceMs, this.#deps.clock.wallMs() - oldestMs);
-    const headId = await this.#deps.feed.head();
-    const until = Number(headId.split("-")[0]);
-    let lastId = idBefore(fromMs);
-    for (;;) {
-      const page = await this.#deps.feed.after(lastId, readAtOnce);
-      if (page.lastId === lastId) return;
-      lastId = page.lastId;
-      // Workers handle the events emitted in the meantime.
-      yield page.events.filter(({ atMs }) => atMs <= until);
-      if (Number(lastId.split("-")[0]) > until) return;
-    }
-  }
-
-  #automation(name: string): Automation {
-    const found = this.#automations.find((one) => one.name === name);
+  const automationNamed = (name: string): Automation => {
+    const found = automations.find((one) => one.name === name);
     if (found !== undefined) return found;
-    const known = this.#automations.map((one) => one.name);
+    const known = automations.map((one) => one.name);
     throw notConfigured("AUTOMATION_NOT_FOUND", "automation", name, known);
-  }
+  };
 
-  async #report(automation: Automation): Promise<routes.AutomationReport> {
+  const reportOn = async (automation: Automation): Promise<routes.AutomationReport> => {
     const { profile, condition, action } = automation;
     return reportOf(routes.automationReport, {
       ...automation,
-      ...(await this.#deps.log.record(automation)),
-      ...shownOperation(action, profile, this.#deps.operationOf),
+      ...(await log.record(automation)),
+      ...shownOperation(action, profile, runs),
       where: condition.text,
       job: action.job,
     });
+  };
+
+  /** In the order of the configuration. */
+  const list = (): Promise<routes.AutomationReport[]> => Promise.all(automations.map(reportOn));
+
+  /** @throws SimfleetError AUTOMATION_NOT_FOUND */
+  const show = async (name: string): Promise<routes.AutomationReport> => reportOn(automationNamed(name));
+
+  /** Ignores events from now on. */
+  const pause = async (name: string, by: string) => {
+    const event = { type: "automation.paused", fields: { by } } as const;
+    await log.move(automationNamed(name), ["active"], { state: "paused", reason: undefined }, event);
+    return show(name);
+  };
+
+  /** Acts on events again from now on; `replay` handles those emitted while it was paused. */
+  const resume = async (name: string, by: string) => {
+    const event = { type: "automation.resumed", fields: { by } } as const;
+    const change = { state: "active", reason: undefined } as const;
+    await log.move(automationNamed(name), ["paused", "stopped"], change, event);
+    return show(name);
+  };
+
+  const endpoints = (): readonly Endpoint[] => [
+    endpoint(routes.listAutomations, async () => ({ automations: await list(), nextCursor: null })),
+    endpoint(routes.pauseAutomation, ({ params, by }) => pause(params.name, by)),
+    endpoint(routes.resumeAutomation, ({ params, by }) => resume(params.name, by)),
+  ];
+  return {
+    list,
+    show,
+    pause,
+    resume,
+    dryRun: async (name: string, sinceMs: number) => dryRun(automationNamed(name), sinceMs, deps),
+    replay: async (name: string, sinceMs: number) => replay(automationNamed(name), sinceMs, deps),
+    endpoints,
+  };
+}
+
+/**
+ * Previews its decisions on the events of at most the last day, oldest first, based on the current inventory; `done`: it
+ * has acted on the event.
+ */
+async function dryRun(automation: Automation, sinceMs: number, deps: ServiceDeps) {
+  const decisions = [];
+  for await (const events of eventsSince(sinceMs, deps)) {
+    const all = await decide(automation, events, deps);
+    const eventIds = all.map(({ event }) => event.id);
+    const claimed = await deps.log.claimed(automation.name, eventIds);
+    for (const { event, decision } of all) {
+      const { id, atMs, type, fields } = event;
+      const at = new Date(atMs).toISOString();
+      const known = claimed.has(id) ? ("done" as const) : decision;
+      decisions.push({ event: id, at, type, sim: fields.sim ?? null, decision: known } as const);
+    }
+  }
+  return decisions;
+}
+
+/**
+ * Processes events of at most the last day that it has not acted on, such as those emitted while it was stopped.
+ * @returns the number of matching events that were checked
+ * @throws SimfleetError AUTOMATION_STATE_CONFLICT unless it is active
+ */
+async function replay(automation: Automation, sinceMs: number, deps: ServiceDeps): Promise<{ events: number }> {
+  const { name } = automation;
+  const { state } = await deps.log.record(automation);
+  if (state !== "active") {
+    const command = `simfleet automations resume ${name}`;
+    throw new SimfleetError(
+      "AUTOMATION_STATE_CONFLICT",
+      `The automation ${name} is ${state}: resume it first (${command})`,
+    );
+  }
+  let events = 0;
+  for await (const stretch of eventsSince(sinceMs, deps)) {
+    events += (await meantFor(automation, stretch, deps)).length;
+    await actOn(automation, stretch, deps);
+  }
+  return { events };
+}
+
+async function* eventsSince(sinceMs: number, { clock, feed }: ServiceDeps): AsyncGenerator<readonly Event[]> {
+  const fromMs = Math.max(sinceMs, clock.wallMs() - oldestMs);
+  const headId = await feed.head();
+  const until = Number(headId.split("-")[0]);
+  let lastId = idBefore(fromMs);
+  for (;;) {
+    const page = await feed.after(lastId, readAtOnce);
+    if (page.lastId === lastId) return;
+    lastId = page.lastId;
+    // Workers handle the events emitted in the meantime.
+    yield page.events.filter(({ atMs }) => atMs <= until);
+    if (Number(lastId.split("-")[0]) > until) return;
   }
 }

@@ -13,7 +13,7 @@ export const schedules = feature({
   events,
   needs: { tasks, runs },
   open: async (kernel, needs) => {
-    const { ScheduleService } = await import("./service.ts");
+    const { scheduleService } = await import("./service.ts");
     const { scheduleLog } = await import("./record.ts");
     const { pollSchedules, workOnSchedule } = await import("./work.ts");
     const { clock, logger, lifecycle, config } = kernel;
@@ -23,9 +23,9 @@ export const schedules = feature({
       log: scheduleLog(kernel),
       schedules: configured,
       tasks: needs.tasks,
-      operationOf: (name: string, profile: string) => needs.runs.service.operation(name, profile),
+      runs: needs.runs.service,
     };
-    const service = new ScheduleService(context);
+    const service = scheduleService(context);
     return {
       service,
       routes: () => service.endpoints(),

@@ -4,14 +4,13 @@ import { randomInt } from "node:crypto";
 import { reportOf } from "#contract/fields.ts";
 import { notConfigured } from "#core/errors.ts";
 import { isoTime, secondMs } from "#core/time.ts";
-import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { localText } from "#fleet/time/cron.ts";
-import type { Update } from "#engine/record.ts";
 import type { Schedule } from "./config.ts";
+import type { RunService } from "#jobs/runs/service.ts";
 import { type ServiceTasks, shownOperation } from "#jobs/tasks/tasks.ts";
 import { executionId, schedulesQueue } from "./work.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import type { EndedExecution, Execution, ScheduleLog, ScheduleRecord } from "./record.ts";
+import type { EndedExecution, Execution, ScheduleLog } from "./record.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 
 const shownTimes = 5;
@@ -21,116 +20,107 @@ interface ScheduleServiceDeps extends Pick<Kernel, "workerRegistry" | "clock"> {
   readonly log: ScheduleLog;
   readonly schedules: readonly Schedule[];
   readonly tasks: Pick<ServiceTasks, "preview">;
-  /** A SIM operation as the profile uses it. */
-  readonly operationOf: (name: string, profile: string) => SimOperation;
+  readonly runs: Pick<RunService, "operation">;
 }
 
-export class ScheduleService {
-  readonly #deps: ScheduleServiceDeps;
+export type ScheduleService = ReturnType<typeof scheduleService>;
 
-  constructor(deps: ScheduleServiceDeps) {
-    this.#deps = deps;
-  }
-
-  /** In the order of the configuration. */
-  list(): Promise<routes.ScheduleReport[]> {
-    return Promise.all(this.#deps.schedules.map(async (one) => this.#report(one, await this.#deps.log.record(one))));
-  }
+export function scheduleService(deps: ScheduleServiceDeps) {
+  const { log, clock, schedules, tasks, workerRegistry } = deps;
 
   /** @throws SimfleetError SCHEDULE_NOT_FOUND */
-  async show(name: string): Promise<routes.ScheduleReport> {
-    const schedule = this.#schedule(name);
-    return this.#report(schedule, await this.#deps.log.record(schedule));
-  }
+  const scheduleNamed = (name: string): Schedule => {
+    const found = schedules.find((one) => one.name === name);
+    if (found !== undefined) return found;
+    const known = schedules.map((one) => one.name);
+    throw notConfigured("SCHEDULE_NOT_FOUND", "schedule", name, known);
+  };
+
+  /** In the order of the configuration. */
+  const list = (): Promise<routes.ScheduleReport[]> => Promise.all(schedules.map((one) => reportOn(one, deps)));
+
+  /** @throws SimfleetError SCHEDULE_NOT_FOUND */
+  const show = async (name: string): Promise<routes.ScheduleReport> => reportOn(scheduleNamed(name), deps);
+
+  /** @throws SimfleetError SCHEDULE_NOT_FOUND */
+  const update = async (name: string, decide: Parameters<ScheduleLog["update"]>[1]) => {
+    await log.update(scheduleNamed(name), decide);
+    return show(name);
+  };
 
   /**
    * Runs the task now, even if the schedule is paused; waits for a task in progress to end first.
    * @param messageId id of the message that requests it; a repeated id is ignored for a day
    */
-  async trigger(name: string, { by, messageId }: { by: string; messageId?: string }): Promise<routes.ScheduleReport> {
-    this.#schedule(name);
-    const { log, clock } = this.#deps;
+  const trigger = async (name: string, { by, messageId }: { by: string; messageId?: string }) => {
+    scheduleNamed(name);
     const isNew = messageId === undefined || (await log.isNewMessage(name, messageId, rememberMessageSeconds));
-    if (!isNew) return this.show(name);
+    if (!isNew) return show(name);
     const atMs = clock.wallMs();
     const id = `${executionId(name, Math.floor(atMs / secondMs) * secondMs)}-${randomInt(1_000, 10_000)}`;
     const wanted = { id, by, dueMs: atMs, startedAtMs: atMs };
     // Whatever the overlap policy is, it waits for the task in progress, or the one that is about to begin.
-    return this.#update(name, (record) => ({
+    return update(name, (record) => ({
       change:
         record?.queued !== undefined && record.execution === undefined
           ? { execution: { ...record.queued, startedAtMs: atMs }, queued: wanted }
           : { queued: record?.queued ?? wanted },
     }));
-  }
+  };
 
   /** Ignores the schedule's times until it is resumed; a task in progress continues. */
-  pause(name: string, by: string): Promise<routes.ScheduleReport> {
-    const change = { paused: { by, atMs: this.#deps.clock.wallMs() }, dueMs: undefined };
+  const pause = (name: string, by: string) => {
+    const change = { paused: { by, atMs: clock.wallMs() }, dueMs: undefined };
     const events = [{ type: "schedule.paused", fields: { by } }] as const;
-    return this.#update(name, (record) => (record?.paused === undefined ? { change, events } : undefined));
-  }
+    return update(name, (record) => (record?.paused === undefined ? { change, events } : undefined));
+  };
 
   /** Resumes the schedule, starting with its next time. */
-  resume(name: string, by: string): Promise<routes.ScheduleReport> {
+  const resume = (name: string, by: string) => {
     const change = { paused: undefined, failures: undefined };
     const events = [{ type: "schedule.resumed", fields: { by } }] as const;
-    return this.#update(name, (record) => (record?.paused === undefined ? undefined : { change, events }));
-  }
+    return update(name, (record) => (record?.paused === undefined ? undefined : { change, events }));
+  };
+
+  const endpoints = (): readonly Endpoint[] => [
+    endpoint(routes.listSchedules, async () => ({ schedules: await list(), nextCursor: null })),
+    endpoint(routes.showSchedule, ({ params }) => show(params.name)),
+    endpoint(routes.pauseSchedule, ({ params, by }) => pause(params.name, by)),
+    endpoint(routes.resumeSchedule, ({ params, by }) => resume(params.name, by)),
+    endpoint(routes.dryRunSchedule, ({ params }) => tasks.preview(scheduleNamed(params.name).task)),
+    creating(routes.triggerSchedule, ({ params: { name }, by }) => ({
+      newId: () => name,
+      create: () => trigger(name, { by }),
+      pathOf: () => `/schedules/${name}`,
+    })),
+  ];
 
   /** Whether a live process handles schedules. */
-  async isServed(): Promise<boolean> {
-    return (await this.#deps.workerRegistry.workers(schedulesQueue)).length > 0;
-  }
+  const isServed = async (): Promise<boolean> => (await workerRegistry.workers(schedulesQueue)).length > 0;
 
-  endpoints(): readonly Endpoint[] {
-    return [
-      endpoint(routes.listSchedules, async () => ({ schedules: await this.list(), nextCursor: null })),
-      endpoint(routes.showSchedule, ({ params }) => this.show(params.name)),
-      endpoint(routes.pauseSchedule, ({ params, by }) => this.pause(params.name, by)),
-      endpoint(routes.resumeSchedule, ({ params, by }) => this.resume(params.name, by)),
-      endpoint(routes.dryRunSchedule, ({ params }) => this.#deps.tasks.preview(this.#schedule(params.name).task)),
-      creating(routes.triggerSchedule, ({ params: { name }, by }) => ({
-        newId: () => name,
-        create: () => this.trigger(name, { by }),
-        pathOf: () => `/schedules/${name}`,
-      })),
-    ];
-  }
+  return { list, show, trigger, pause, resume, endpoints, isServed };
+}
 
-  /** @throws SimfleetError SCHEDULE_NOT_FOUND */
-  async #update(name: string, decide: (record: ScheduleRecord | undefined) => Update<ScheduleRecord> | undefined) {
-    await this.#deps.log.update(this.#schedule(name), decide);
-    return this.show(name);
-  }
-
-  #schedule(name: string): Schedule {
-    const found = this.#deps.schedules.find((one) => one.name === name);
-    if (found !== undefined) return found;
-    const known = this.#deps.schedules.map((one) => one.name);
-    throw notConfigured("SCHEDULE_NOT_FOUND", "schedule", name, known);
-  }
-
-  #report(schedule: Schedule, record: ScheduleRecord): routes.ScheduleReport {
-    const { profile, cron, task, missed, jitterMs } = schedule;
-    const { paused, execution, queued, last } = record;
-    return reportOf(routes.scheduleReport, {
-      ...schedule,
-      ...shownOperation(task, profile, this.#deps.operationOf),
-      job: task.job,
-      cron: cron.text,
-      timezone: cron.timezone,
-      state: paused === undefined ? "active" : "paused",
-      reason: paused?.reason,
-      failingSince: isoTime(record.failingSinceMs),
-      next: paused === undefined ? nextTimes(schedule, this.#deps.clock.wallMs()) : [],
-      running: execution && reportOf(routes.execution, named(execution)),
-      isQueued: queued !== undefined && execution !== undefined,
-      last: last && reportOf(routes.lastExecution, { ...named(last), seconds: secondsOf(last), dueAtMs: last.dueMs }),
-      missed: typeof missed === "string" ? missed : `within ${missed.within}`,
-      jitterSeconds: jitterMs / secondMs,
-    });
-  }
+async function reportOn(schedule: Schedule, { log, clock, runs }: ScheduleServiceDeps): Promise<routes.ScheduleReport> {
+  const { profile, cron, task, missed, jitterMs } = schedule;
+  const record = await log.record(schedule);
+  const { paused, execution, queued, last } = record;
+  return reportOf(routes.scheduleReport, {
+    ...schedule,
+    ...shownOperation(task, profile, runs),
+    job: task.job,
+    cron: cron.text,
+    timezone: cron.timezone,
+    state: paused === undefined ? "active" : "paused",
+    reason: paused?.reason,
+    failingSince: isoTime(record.failingSinceMs),
+    next: paused === undefined ? nextTimes(schedule, clock.wallMs()) : [],
+    running: execution && reportOf(routes.execution, named(execution)),
+    isQueued: queued !== undefined && execution !== undefined,
+    last: last && reportOf(routes.lastExecution, { ...named(last), seconds: secondsOf(last), dueAtMs: last.dueMs }),
+    missed: typeof missed === "string" ? missed : `within ${missed.within}`,
+    jitterSeconds: jitterMs / secondMs,
+  });
 }
 
 function named<E extends Execution>({ id, ref, ...times }: E) {

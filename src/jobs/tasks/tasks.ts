@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { SimfleetError } from "#core/errors.ts";
 import { type RunOptions, isRunSettled } from "#fleet/run.ts";
-import { type SimOperation, inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
+import { inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import type { AutomationAction, Task, TaskReference, TaskStatus } from "#fleet/task.ts";
 import type { AuthKeyService } from "#jobs/authkeys/open.ts";
 import type { CredentialService } from "#jobs/credentials/open.ts";
@@ -52,7 +52,7 @@ interface Signature extends Pick<Beginning, "isLate"> {
 
 export type Tasks = Pick<ServiceTasks, "begin" | "begunBefore" | "status" | "cancel">;
 
-export type AutomationTasks = Pick<ServiceTasks, "begin" | "status" | "cancel" | "changeSims">;
+export type AutomationTasks = Pick<ServiceTasks, "begin" | "changeSims">;
 
 const noSimMatches = "no SIM matches the filter";
 const allAsRequested = "every SIM already has the requested values";
@@ -276,12 +276,8 @@ export function foldersOfTasks(tasks: readonly (Task | AutomationAction)[]): str
 }
 
 /** The operation of a task, if it has one, and the values for all rows; secret ones are left out. */
-export function shownOperation(
-  task: Task | AutomationAction,
-  profile: string,
-  operationOf: (name: string, profile: string) => SimOperation,
-) {
+export function shownOperation(task: Task | AutomationAction, profile: string, runs: Pick<RunService, "operation">) {
   if (task.job !== "apply") return { operation: null, set: {} };
-  const operation = operationOf(task.operation, profile);
+  const operation = runs.operation(task.operation, profile);
   return { operation: operation.name, set: shownInputs(operation, inputsOf(operation, task.set)) };
 }

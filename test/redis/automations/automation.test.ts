@@ -9,7 +9,7 @@ import { beforeAll, Feed } from "#events/feed.ts";
 import type { Automation } from "#jobs/automations/config.ts";
 import { everySim, parseFilter } from "#fleet/filter.ts";
 import type { AutomationAction, TaskReference } from "#fleet/task.ts";
-import { type AutomationDeps, AutomationService, actOn } from "#jobs/automations/service.ts";
+import { type AutomationDeps, type AutomationService, actOn, automationService } from "#jobs/automations/service.ts";
 import { type AutomationLog, automationLog } from "#jobs/automations/record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
@@ -57,14 +57,6 @@ class Tasks {
     return Promise.resolve({ kind: "sync", id: found.id });
   }
 
-  status(): Promise<{ isOver: false }> {
-    return Promise.resolve({ isOver: false });
-  }
-
-  cancel(): Promise<void> {
-    return Promise.resolve();
-  }
-
   get changed(): string[] {
     return [...this.runs.values()].flatMap(({ sims }) => sims);
   }
@@ -93,7 +85,7 @@ class Harness {
       inventory: fleet.inventory,
       tasks: this.tasks,
       keyColumnOf: () => "simId",
-      operationOf: () => setSpeedClass,
+      runs: { operation: () => setSpeedClass },
     };
     this.automation = {
       name: `a-${randomBytes(4).toString("hex")}`,
@@ -138,7 +130,7 @@ class Harness {
   }
 
   runs(): AutomationService {
-    return new AutomationService([this.automation], { ...this.harness, feed: this.feed });
+    return automationService([this.automation], { ...this.harness, feed: this.feed });
   }
 }
 

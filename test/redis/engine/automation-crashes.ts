@@ -62,14 +62,12 @@ function begun(place: TestRedis, action: AutomationAction, fault?: Error): Crash
         log: automationLog({ ...storeDeps, redis: around("redis", place.redis) }),
         clock: systemClock,
         guard: noGuard,
-        operationOf: () => setSpeedClass,
+        runs: { operation: () => setSpeedClass },
         inventory: { lookUp: (_, sims) => Promise.resolve(sims.map(() => known)) },
         keyColumnOf: () => "simId",
         tasks: {
           begin: (task, how) => started.begin(task, how),
           changeSims: (task, how) => started.changeSims(task, how),
-          status: () => Promise.resolve({ isOver: false }),
-          cancel: () => Promise.resolve(),
         },
       });
       isHandled = true;

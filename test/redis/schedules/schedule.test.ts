@@ -1,7 +1,7 @@
 /** One schedule over time: on time, missed, overlapping, frozen, triggered manually, and across restarts. */
 import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
-import { ScheduleService } from "#jobs/schedules/service.ts";
+import { scheduleService, type ScheduleService } from "#jobs/schedules/service.ts";
 import { jitterOf, workOnSchedule } from "#jobs/schedules/work.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { seeds } from "../../support/long.ts";
@@ -15,13 +15,13 @@ const hourly = { cron: "0 * * * *" };
 function serviceOf({ log, context, schedule }: ScheduleDeps): ScheduleService {
   const { clock } = context;
   const absent = {} as never;
-  return new ScheduleService({
+  return scheduleService({
     log,
     clock,
     schedules: [schedule],
     workerRegistry: absent,
     tasks: absent,
-    operationOf: () => absent,
+    runs: absent,
   });
 }
 
