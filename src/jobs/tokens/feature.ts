@@ -6,8 +6,8 @@ export const tokens = feature({
   data: { tokens: ["tokens"] },
   audit: "tokens",
   open: async (kernel) => {
-    const { Tokens, tokenEndpoints } = await import("./tokens.ts");
-    const service = new Tokens({ ...kernel, configured: kernel.config.http.tokens });
+    const { openTokens, tokenEndpoints } = await import("./tokens.ts");
+    const service = openTokens({ ...kernel, configured: kernel.config.http.tokens });
     return { service, routes: () => tokenEndpoints(service) };
   },
   commands: {

@@ -26,85 +26,83 @@ type Deps = Pick<Kernel, "redis" | "keys" | "clock"> & {
   readonly configured: readonly Bearer[];
 };
 
-export class Tokens {
-  readonly #deps: Deps;
+export type Tokens = ReturnType<typeof openTokens>;
+
+export function openTokens({ redis, keys, clock, configured }: Deps) {
   /** Hash: SHA-256 of a token to the token's description, JSON. */
-  readonly #key: string;
+  const key = keys.of("tokens");
   /** Hash: name to the time of the last use. */
-  readonly #usedKey: string;
-  readonly #noted = new Map<string, number>();
+  const usedKey = keys.of("tokens", "used");
+  const noted = new Map<string, number>();
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
-    this.#key = deps.keys.of("tokens");
-    this.#usedKey = deps.keys.of("tokens", "used");
-  }
-
-  /**
-   * The owner of the token with this SHA-256, in hexadecimal digits; it may have expired.
-   * @throws SimfleetError STORE_UNAVAILABLE
-   */
-  async bearerOf(sha256: string): Promise<Bearer | undefined> {
-    const { redis, clock } = this.#deps;
-    const found = await inTime(clock, patienceMs, redis.hget(this.#key, sha256)).catch(() => undefined);
-    if (found === undefined) {
-      throw new SimfleetError("STORE_UNAVAILABLE", "The token cannot be looked up: Redis does not respond. Try again");
-    }
-    return found.value === null ? undefined : (JSON.parse(found.value) as StoredToken);
-  }
-
-  /** Notes the use of a token, at most once a minute. */
-  noteUse(name: string): void {
-    const { redis, clock } = this.#deps;
-    const nowMs = clock.wallMs();
-    if (Math.abs(nowMs - (this.#noted.get(name) ?? 0)) < minuteMs) return;
-    this.#noted.set(name, nowMs);
-    // The next use notes it again.
-    redis.hset(this.#usedKey, name, nowMs).catch(() => this.#noted.delete(name));
-  }
-
-  /** @throws SimfleetError REQUEST_INVALID for a name that is taken, or a time in the past */
-  async create(wanted: Bearer, by: string): Promise<routes.TokenReport & { readonly token: string }> {
-    const { redis, clock } = this.#deps;
-    const nowMs = clock.wallMs();
-    const { name, expiresAtMs } = wanted;
-    if ((expiresAtMs ?? Number.POSITIVE_INFINITY) <= nowMs) {
-      throw new SimfleetError("REQUEST_INVALID", `The token would have expired at ${isoTime(expiresAtMs)} already`);
-    }
-    if ((await this.list()).some((token) => token.name === name)) {
-      throw new SimfleetError("REQUEST_INVALID", `There is a token ${name} already: choose another name, or revoke it`);
-    }
-    const token = `sf_${randomBytes(32).toString("base64url")}`;
-    const stored: StoredToken = { ...wanted, createdAtMs: nowMs, createdBy: by };
-    await redis.hset(this.#key, createHash("sha256").update(token).digest("hex"), JSON.stringify(stored));
-    return { ...describe(stored, {}), token };
-  }
-
-  async list(): Promise<routes.TokenReport[]> {
-    const { redis, configured } = this.#deps;
-    const used = await redis.hgetall(this.#usedKey);
-    const stored = (await redis.hvals(this.#key)).map((text) => JSON.parse(text) as StoredToken);
+  const list = async (): Promise<routes.TokenReport[]> => {
+    const used = await redis.hgetall(usedKey);
+    const stored = (await redis.hvals(key)).map((text) => JSON.parse(text) as StoredToken);
     return [...configured, ...stored]
       .map((token) => describe(token, used))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  }
+  };
 
-  /** @throws SimfleetError NOT_FOUND, REQUEST_INVALID for a token of the configuration */
-  async revoke(name: string): Promise<void> {
-    const { redis, configured } = this.#deps;
-    const stored = Object.entries(await redis.hgetall(this.#key));
-    const found = stored.filter(([, text]) => (JSON.parse(text) as StoredToken).name === name);
-    if (found.length > 0) {
-      await redis.hdel(this.#key, ...found.map(([sha256]) => sha256));
-      await redis.hdel(this.#usedKey, name);
-      return;
-    }
-    if (configured.some((token) => token.name === name)) {
-      const message = `The token ${name} is in the configuration: remove it from http.tokens and restart the workers`;
-      throw new SimfleetError("REQUEST_INVALID", message);
-    }
-    throw new SimfleetError("NOT_FOUND", `There is no token ${name}; list them with: simfleet tokens list`);
-  }
+  return {
+    list,
+
+    /**
+     * The owner of the token with this SHA-256, in hexadecimal digits; it may have expired.
+     * @throws SimfleetError STORE_UNAVAILABLE
+     */
+    async bearerOf(sha256: string): Promise<Bearer | undefined> {
+      const found = await inTime(clock, patienceMs, redis.hget(key, sha256)).catch(() => undefined);
+      if (found === undefined) {
+        throw new SimfleetError(
+          "STORE_UNAVAILABLE",
+          "The token cannot be looked up: Redis does not respond. Try again",
+        );
+      }
+      return found.value === null ? undefined : (JSON.parse(found.value) as StoredToken);
+    },
+
+    /** Notes the use of a token, at most once a minute. */
+    noteUse(name: string): void {
+      const nowMs = clock.wallMs();
+      if (Math.abs(nowMs - (noted.get(name) ?? 0)) < minuteMs) return;
+      noted.set(name, nowMs);
+      // The next use notes it again.
+      redis.hset(usedKey, name, nowMs).catch(() => noted.delete(name));
+    },
+
+    /** @throws SimfleetError REQUEST_INVALID for a name that is taken, or a time in the past */
+    async create(wanted: Bearer, by: string): Promise<routes.TokenReport & { readonly token: string }> {
+      const nowMs = clock.wallMs();
+      const { name, expiresAtMs } = wanted;
+      if ((expiresAtMs ?? Number.POSITIVE_INFINITY) <= nowMs) {
+        throw new SimfleetError("REQUEST_INVALID", `The token would have expired at ${isoTime(expiresAtMs)} already`);
+      }
+      if ((await list()).some((token) => token.name === name)) {
+        const message = `There is a token ${name} already: choose another name, or revoke it`;
+        throw new SimfleetError("REQUEST_INVALID", message);
+      }
+      const token = `sf_${randomBytes(32).toString("base64url")}`;
+      const stored: StoredToken = { ...wanted, createdAtMs: nowMs, createdBy: by };
+      await redis.hset(key, createHash("sha256").update(token).digest("hex"), JSON.stringify(stored));
+      return { ...describe(stored, {}), token };
+    },
+
+    /** @throws SimfleetError NOT_FOUND, REQUEST_INVALID for a token of the configuration */
+    async revoke(name: string): Promise<void> {
+      const stored = Object.entries(await redis.hgetall(key));
+      const found = stored.filter(([, text]) => (JSON.parse(text) as StoredToken).name === name);
+      if (found.length > 0) {
+        await redis.hdel(key, ...found.map(([sha256]) => sha256));
+        await redis.hdel(usedKey, name);
+        return;
+      }
+      if (configured.some((token) => token.name === name)) {
+        const message = `The token ${name} is in the configuration: remove it from http.tokens and restart the workers`;
+        throw new SimfleetError("REQUEST_INVALID", message);
+      }
+      throw new SimfleetError("NOT_FOUND", `There is no token ${name}; list them with: simfleet tokens list`);
+    },
+  };
 }
 
 function describe(token: Bearer & Partial<StoredToken>, used: Readonly<Record<string, string>>): routes.TokenReport {

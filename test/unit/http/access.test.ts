@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { TokenOptions } from "#config/sections/http.ts";
 import { systemClock } from "#core/time.ts";
 import { openAccess } from "#http/auth/access.ts";
-import { Tokens } from "#jobs/tokens/tokens.ts";
+import { openTokens } from "#jobs/tokens/tokens.ts";
 import { Keys } from "#redis/keys.ts";
 
 const nowMs = 1_800_000_000_000;
@@ -43,7 +43,7 @@ test.each([
 
 test("without Redis the tokens of the configuration are known, and no other is taken for an invalid one", async () => {
   const redis = { hget: () => Promise.reject(new Error("down")), hset: () => Promise.reject(new Error("down")) };
-  const stored = new Tokens({ redis: redis as never, keys: new Keys(), clock, configured: [] });
+  const stored = openTokens({ redis: redis as never, keys: new Keys(), clock, configured: [] });
   const known = openAccess({ clock, jwt: undefined, adminToken: "the-admin", tokens: [tokenOf("ci")], stored });
   expect(await known.principalOf("Bearer the-admin")).toMatchObject({ name: "admin" });
   expect(await known.principalOf("Bearer sf_ci")).toMatchObject({ name: "ci" });
@@ -56,7 +56,7 @@ test("the last use of a token is written at most once a minute", () => {
   const redis = { hset: (_: string, __: string, atMs: number) => Promise.resolve(written.push(atMs)) };
   let atMs = nowMs;
   const later = { ...clock, wallMs: () => atMs };
-  const stored = new Tokens({ redis: redis as never, keys: new Keys(), clock: later, configured: [] });
+  const stored = openTokens({ redis: redis as never, keys: new Keys(), clock: later, configured: [] });
   for (const seconds of [0, 1, 59, 60, 61, 120]) {
     atMs = nowMs + seconds * 1_000;
     stored.noteUse("ci");
