@@ -14,7 +14,7 @@ import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
 import type { Client } from "#contract/client.ts";
 import type { EventDocument } from "#events/contract.ts";
-import { Output, type TextSink } from "./output.ts";
+import { openOutput, type Output, type TextSink } from "./output.ts";
 
 /** The process environment of a command, passed in by the entry point. */
 export interface ProcessIo {
@@ -159,7 +159,7 @@ export class Context {
 
   output(options: CommonOptions): Output {
     const { stdout, stderr } = this.io;
-    return new Output({ isJson: options.json === true, stdout, stderr, words: this.words });
+    return openOutput({ isJson: options.json === true, stdout, stderr, words: this.words });
   }
 
   /** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */

@@ -25,79 +25,74 @@ export interface TextSink {
   readonly columns?: number | undefined;
 }
 
-export class Output {
-  readonly isJson: boolean;
-  readonly #stdout: TextSink;
-  readonly #stderr: TextSink;
-  /** The command line that is carried out, to be continued; empty where there is none. */
-  readonly words: readonly string[];
-  #hasLiveLine = false;
+export type Output = ReturnType<typeof openOutput>;
 
-  constructor(options: { isJson: boolean; stdout: TextSink; stderr: TextSink; words?: readonly string[] }) {
-    this.words = options.words ?? [];
-    this.isJson = options.isJson;
-    this.#stdout = options.stdout;
-    this.#stderr = options.stderr;
-  }
+export function openOutput(options: {
+  isJson: boolean;
+  stdout: TextSink;
+  stderr: TextSink;
+  words?: readonly string[];
+}) {
+  const { isJson, stdout, stderr, words = [] } = options;
+  let hasLiveLine = false;
 
-  /** Whether stderr is a terminal: then one line is updated in place instead of many printed. */
-  get isLive(): boolean {
-    return this.#stderr.isTTY === true && !this.isJson;
-  }
-
-  /** Columns of the terminal. */
-  get width(): number {
-    return this.#stderr.columns ?? 80;
-  }
-
-  /**
-   * The command's answer: `document` with `--json`, else the text; nothing where that is empty.
-   * @param text gets the document as a terminal may show it, each of its texts on one line, and the terminal if there is one
-   */
-  answer<T>(document: T, text: (shown: T, terminal?: Terminal) => string): void {
-    this.settleLiveLine();
-    const { isTTY, columns: width = 80 } = this.#stdout;
-    const terminal = isTTY === true ? { width, nowMs: systemClock.wallMs() } : undefined;
-    const answer = this.isJson
-      ? jsonOf(document)
-      : visibleLines(scrubSecrets(withLocalTimes(text(visibleIn(document), terminal))));
-    if (answer !== "") this.#stdout.write(`${answer}\n`);
-  }
-
-  /** Writes text that is no JSON document, such as a results file, with backpressure: a long output is not buffered in memory. */
-  async stream(text: string): Promise<void> {
-    if (this.#stdout.write(scrubSecrets(text)) !== false) return;
-    await new Promise<void>((resolve) => this.#stdout.once?.("drain", resolve) ?? resolve());
-  }
-
-  /** A message for people, on stderr: always one line. */
-  say(text: string): void {
-    this.sayLines(visible(scrubSecrets(text)));
-  }
+  /** Leaves the live line, with this text. */
+  const endLiveLine = (text: string): void => {
+    if (hasLiveLine) stderr.write(text);
+    hasLiveLine = false;
+  };
 
   /** Prints text of several lines on stderr. Make external text `visible` first. */
-  sayLines(text: string): void {
-    this.settleLiveLine();
-    this.#stderr.write(`${visibleLines(scrubSecrets(withLocalTimes(text)))}\n`);
-  }
+  const sayLines = (text: string): void => {
+    endLiveLine("\n");
+    stderr.write(`${visibleLines(scrubSecrets(withLocalTimes(text)))}\n`);
+  };
 
-  /** Writes over the live line; only of use where `isLive`. */
-  live(text: string): void {
-    this.#stderr.write(`\r\u001B[2K${visible(scrubSecrets(withLocalTimes(text))).slice(0, this.width - 1)}`);
-    this.#hasLiveLine = true;
-  }
+  return {
+    isJson,
+    /** The command line that is carried out, to be continued; empty where there is none. */
+    words,
+    sayLines,
 
-  /** Keeps the live line and continues below it. */
-  settleLiveLine(): void {
-    if (this.#hasLiveLine) this.#stderr.write("\n");
-    this.#hasLiveLine = false;
-  }
+    /** Whether stderr is a terminal: then one line is updated in place instead of many printed. */
+    isLive: stderr.isTTY === true && !isJson,
 
-  /** Clears the live line. */
-  clearLiveLine(): void {
-    if (this.#hasLiveLine) this.#stderr.write("\r\u001B[2K");
-    this.#hasLiveLine = false;
-  }
+    /** Columns of the terminal. */
+    get width(): number {
+      return stderr.columns ?? 80;
+    },
+
+    /**
+     * The command's answer: `document` with `--json`, else the text; nothing where that is empty.
+     * @param text gets the document as a terminal may show it, each of its texts on one line, and the terminal if there is one
+     */
+    answer<T>(document: T, text: (shown: T, terminal?: Terminal) => string): void {
+      endLiveLine("\n");
+      const { isTTY, columns: width = 80 } = stdout;
+      const terminal = isTTY === true ? { width, nowMs: systemClock.wallMs() } : undefined;
+      const answer = isJson
+        ? jsonOf(document)
+        : visibleLines(scrubSecrets(withLocalTimes(text(visibleIn(document), terminal))));
+      if (answer !== "") stdout.write(`${answer}\n`);
+    },
+
+    /** Writes text that is no JSON document, such as a results file, with backpressure: a long output is not buffered in memory. */
+    async stream(text: string): Promise<void> {
+      if (stdout.write(scrubSecrets(text)) !== false) return;
+      await new Promise<void>((resolve) => stdout.once?.("drain", resolve) ?? resolve());
+    },
+
+    /** A message for people, on stderr: always one line. */
+    say: (text: string): void => sayLines(visible(scrubSecrets(text))),
+
+    /** Writes over the live line; only of use where `isLive`. */
+    live(text: string): void {
+      stderr.write(`\r\u001B[2K${visible(scrubSecrets(withLocalTimes(text))).slice(0, this.width - 1)}`);
+      hasLiveLine = true;
+    },
+
+    clearLiveLine: (): void => endLiveLine("\r\u001B[2K"),
+  };
 }
 
 function jsonOf(document: unknown): string {

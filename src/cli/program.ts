@@ -9,7 +9,7 @@ import { version } from "#core/version.ts";
 import { visibleLines } from "#core/visible-text.ts";
 import { type AnyFeature, commandGroups, type FeatureCommand } from "./feature.ts";
 import { Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
-import { Output } from "./output.ts";
+import { openOutput } from "./output.ts";
 
 /**
  * Runs one command line.
@@ -217,7 +217,7 @@ function emit(thrown: unknown, argv: readonly string[], { stdout, stderr, interr
   if (thrown instanceof CommanderError && thrown.code === "commander.help") return 2;
   if (interrupt.aborted && !(thrown instanceof SimfleetError)) return 1;
   const error = thrown instanceof CommanderError ? usageError(thrown) : withoutFolder(thrown);
-  const output = new Output({ isJson: argv.includes("--json"), stdout, stderr });
+  const output = openOutput({ isJson: argv.includes("--json"), stdout, stderr });
   const code = error instanceof SimfleetError ? error.code : "INTERNAL";
   if (output.isJson) {
     const problems = error instanceof ConfigError ? { problems: error.problems } : {};

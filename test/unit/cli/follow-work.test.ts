@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { followWork } from "#cli/follow/follow-work.ts";
-import { Output } from "#cli/output.ts";
+import { openOutput } from "#cli/output.ts";
 
 const sink = { write: () => undefined };
 
@@ -8,7 +8,7 @@ const sink = { write: () => undefined };
 function followAfter(refusal: string): Promise<{ exitCode: number }> {
   const reports = [(): never => raise(refusal), () => "ended"];
   return followWork<string>({
-    output: new Output({ isJson: false, stdout: sink, stderr: sink }),
+    output: openOutput({ isJson: false, stdout: sink, stderr: sink }),
     interrupt: new AbortController().signal,
     what: "run",
     app: {} as never,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { answerList, type List, type ListOptions } from "#cli/list.ts";
 import { relativeTime } from "#cli/format.ts";
-import { Output, table } from "#cli/output.ts";
+import { openOutput, table } from "#cli/output.ts";
 import { listAudit } from "#jobs/audit/contract.ts";
 
 interface Item {
@@ -30,7 +30,7 @@ function halfOf({ counts }: Item): number {
 
 function answer(options: ListOptions, { isJson = false, nextCursor = null as string | null } = {}) {
   const written = { stdout: "", stderr: "" };
-  const output = new Output({
+  const output = openOutput({
     isJson,
     stdout: { write: (text) => (written.stdout += text) },
     stderr: { write: (text) => (written.stderr += text) },

@@ -1,7 +1,7 @@
 /** Instants in text for people are local; JSON keeps UTC. */
 import { afterEach, expect, test, vi } from "vitest";
 import { withLocalTimes, problemText } from "#cli/format.ts";
-import { Output, table } from "#cli/output.ts";
+import { openOutput, table } from "#cli/output.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -24,13 +24,13 @@ test("answers, tables and messages have local times, and JSON has UTC", () => {
   const written = { stdout: "", stderr: "" };
   const stdout = { write: (text: string) => (written.stdout += text) };
   const stderr = { write: (text: string) => (written.stderr += text) };
-  const output = new Output({ isJson: false, stdout, stderr });
+  const output = openOutput({ isJson: false, stdout, stderr });
   output.answer({ at }, (shown) => table(["AT", "N"], [[shown.at, 1]]));
   output.say(`Frozen until ${at}`);
   expect(written.stdout).toBe("AT                         N\n2026-11-23 07:59:07+09:00  1\n");
   expect(written.stderr).toBe("Frozen until 2026-11-23 07:59:07+09:00\n");
   written.stdout = "";
-  new Output({ isJson: true, stdout, stderr }).answer({ at }, () => "");
+  openOutput({ isJson: true, stdout, stderr }).answer({ at }, () => "");
   expect(JSON.parse(written.stdout)).toEqual({ at });
 });
 

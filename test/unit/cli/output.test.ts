@@ -1,7 +1,7 @@
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { Output } from "#cli/output.ts";
+import { openOutput, type Output } from "#cli/output.ts";
 import { runProgram } from "#cli/program.ts";
 import { listText } from "#cli/list.ts";
 import { runList } from "#jobs/runs/commands/run-text.ts";
@@ -22,7 +22,7 @@ class Sink {
 function open(isJson = false): { output: Output; stdout: Sink; stderr: Sink } {
   const stdout = new Sink();
   const stderr = new Sink();
-  return { output: new Output({ isJson, stdout, stderr }), stdout, stderr };
+  return { output: openOutput({ isJson, stdout, stderr }), stdout, stderr };
 }
 
 const held: Secret[] = [];

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Client } from "#contract/client.ts";
-import { Output } from "#cli/output.ts";
+import { openOutput } from "#cli/output.ts";
 import { resultsPathOf, showToEnd, topReasons } from "#jobs/runs/commands/end-of-run.ts";
 import { downloadResults, type RunReport, type RunSummary, showRun, showRunSummary } from "#jobs/runs/contract.ts";
 import { runText, stateName } from "#jobs/runs/commands/run-text.ts";
@@ -62,7 +62,7 @@ async function shown(report: RunReport, resultsPath: string): Promise<{ code: nu
   const follow = (): never => {
     throw new Error("not used");
   };
-  const output = new Output({ isJson: false, stdout, stderr });
+  const output = openOutput({ isJson: false, stdout, stderr });
   const code = await showToEnd(
     { client: clientOf(report), app: undefined, profile: undefined, output, interrupt, follow },
     report,

@@ -1,6 +1,6 @@
 /** The progress line of a run on terminals of different widths. */
 import { expect, test } from "vitest";
-import { Output } from "#cli/output.ts";
+import { openOutput } from "#cli/output.ts";
 import { progressOf } from "#jobs/runs/commands/follow-run.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
 import type { BucketState } from "#limiter/limiter.ts";
@@ -10,7 +10,7 @@ const bucket = { limit: 600, left: 0, nowMs: 0, refreshLatestMs: 5_000 } as Buck
 function lineAt(columns: number, problem?: RunReport["problem"]): string {
   let text = "";
   const stderr = { write: (more: string) => (text += more), isTTY: true, columns };
-  const showProgress = progressOf(new Output({ isJson: false, stdout: { write: () => undefined }, stderr }));
+  const showProgress = progressOf(openOutput({ isJson: false, stdout: { write: () => undefined }, stderr }));
   const counts = { total: 2_000, done: 1_185, rejected: 15, pending: 800 };
   const report = { runId: "r-1", state: "running", counts: { failed: 0, ...counts }, etaSeconds: 14, problem };
   showProgress(report as RunReport, bucket, 0);
