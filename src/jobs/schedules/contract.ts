@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { id, instant, list, listRoute } from "#contract/fields.ts";
 import { getRoute, postRoute } from "#contract/route.ts";
-import { taskPreview } from "#jobs/tasks/contract.ts";
+import { planReport } from "#jobs/runs/contract.ts";
 
 export const execution = z.object({
   execution: z.string(),
@@ -44,6 +44,11 @@ export const scheduleReport = z.object({
   pauseAfterFailures: z.number().nullable(),
   frozen: z.string(),
   jitterSeconds: z.number(),
+});
+
+const taskPreview = z.object({
+  does: z.string().describe("what the task would do, in words"),
+  plan: planReport.nullable().describe("the plan of its run; null for tasks other than `apply`, and if no SIM matches"),
 });
 
 export type ScheduleReport = Readonly<z.infer<typeof scheduleReport>>;

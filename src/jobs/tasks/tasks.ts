@@ -17,7 +17,6 @@ import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import type { OpenInventory } from "#jobs/inventory/service.ts";
 import type { UsageService } from "#jobs/usage/open.ts";
-import type { TaskPreview } from "./contract.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 
 interface Deps {
@@ -113,7 +112,7 @@ export class ServiceTasks {
   }
 
   /** Previews a task; nothing is started. @throws what prevents its run, as `begin` does */
-  async preview(task: Task): Promise<TaskPreview> {
+  async preview(task: Task) {
     if (task.job === "apply") return this.#previewRun(task);
     const words = {
       sync: "would sync the inventory",
@@ -179,7 +178,7 @@ export class ServiceTasks {
     }
   }
 
-  async #previewRun(task: TaskOf<"apply">): Promise<TaskPreview> {
+  async #previewRun(task: TaskOf<"apply">) {
     const { service: runService } = this.#deps.runs;
     try {
       const planned = await runService.draft(originOf(task), task);
