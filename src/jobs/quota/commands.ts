@@ -74,13 +74,14 @@ function resetText({ secondsToRefresh, refreshDoubtSeconds }: BucketReport): str
 
 /** One for each group of a profile's quotas; quotas that are counted by address are left out. `calls`: method and path */
 function limitRequests(buckets: readonly BucketReport[], { profile, deployment }: Config) {
-  const calls = callsByGroup(deployment);
+  const known = knownCalls(deployment);
   return buckets.flatMap(({ profiles, group, limit, windows, waiters, periodSeconds }) => {
     if (!profiles.includes(profile)) return [];
     const peak = Math.max(0, ...windows.map((window) => window.calls));
     const waiting = waiters.reduce((sum, waiter) => sum + waiter.waiting, 0);
     const callsPerMinute = Math.ceil(((peak + waiting) * 60) / periodSeconds);
-    return [{ group, limit, callsPerMinute, calls: calls.get(group) ?? [] }];
+    const calls = known.filter((one) => one.group === group).map(({ method, path }) => `${method} ${path}`);
+    return [{ group, limit, callsPerMinute, calls: [...new Set(calls)] }];
   });
 }
 
@@ -101,16 +102,10 @@ function limitRequestText(requests: ReturnType<typeof limitRequests>): string {
   ].join("\n\n");
 }
 
-function callsByGroup({ operations, simOperations }: Config["deployment"]): ReadonlyMap<string, readonly string[]> {
-  const all = [
+function knownCalls({ operations, simOperations }: Config["deployment"]) {
+  return [
     ...catalogue.flatMap(({ quota, method, path }) => ("group" in quota ? [{ group: quota.group, method, path }] : [])),
     ...Object.values(operations).filter((operation) => operation !== undefined),
     ...simOperations.values(),
   ];
-  const calls = new Map<string, Set<string>>();
-  for (const { group, method, path } of all) {
-    const some = calls.get(group) ?? new Set();
-    calls.set(group, some.add(`${method} ${path}`));
-  }
-  return new Map([...calls].map(([group, some]) => [group, [...some]]));
 }
