@@ -12,6 +12,7 @@ export const retentionSettings = group({
   ),
   runDays: setting(keptDays.default(365), "Days to keep a run after its end."),
   goneSimDays: setting(keptDays.default(90), "Days to keep a SIM in the inventory after a sync no longer listed it."),
+  // Attempts of one delivery span more than a day.
   deliveryDays: setting(number(3, 36_500).default(30), "Days to keep deliveries of webhooks."),
   rotationDays: setting(
     keptDays.default(365),

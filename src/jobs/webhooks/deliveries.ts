@@ -7,7 +7,7 @@
  * Records are kept for a limited time and up to a number per webhook; the oldest are removed first. A record includes the
  * event, which may outlive its copy in the event stream.
  */
-import { type Clock, clockToleranceMs, dayMs } from "#core/time.ts";
+import { type Clock, clockToleranceMs } from "#core/time.ts";
 import { type MoveCondition, type StoreDeps, moveScript } from "#engine/move-record.ts";
 import { type StateStore, stateStore, storedRecord } from "#engine/record.ts";
 import type { RecordOf } from "#contract/fields.ts";
@@ -21,9 +21,6 @@ import type { DeliveryReport } from "./contract.ts";
 const beginScript = Script.load(emitScriptPart, new URL("./begin-delivery.lua", import.meta.url));
 const keepPending = moveScript(new URL("./keep-pending.lua", import.meta.url));
 
-/** Delivery attempts span more than a day: the record lives longer, however short events are kept. */
-const minKeptMs = 3 * dayMs;
-const defaultMax = 10_000;
 const readAtOnce = 200;
 /** A webhook fails after so many failed attempts in a row (keep-pending.lua). */
 const failingAfter = 3;
@@ -88,14 +85,11 @@ export class DeliveryLog {
   readonly #keptMs: number;
   readonly #records: StateStore<Delivery>;
 
-  /**
-   * @param limits `max`: maximum number of deliveries kept per webhook, 10,000 by default; `keepMs`: how long they are kept,
-   *   as long as events by default, and three days at least
-   */
-  constructor(deps: StoreDeps & { readonly clock: Clock }, limits: { max?: number; keepMs?: number } = {}) {
+  /** @param keepMs how long deliveries are kept @param max maximum number of them per webhook */
+  constructor(deps: StoreDeps & { readonly clock: Clock }, keepMs: number, max = 10_000) {
     this.#deps = deps;
-    this.#max = limits.max ?? defaultMax;
-    this.#keptMs = Math.max(minKeptMs, Math.round(limits.keepMs ?? deps.bounds.keepMs));
+    this.#max = max;
+    this.#keptMs = Math.round(keepMs);
     const kind = { numbers: ["attempts", "tries", "lastStatus"], json: ["event"] } as const;
     this.#records = stateStore<Delivery>(kind, deps, (deliveryId) => {
       const { webhook = "", eventId = "" } = partsOf(deliveryId) ?? {};

@@ -180,7 +180,7 @@ type OnIncident = (incident: Incident) => void;
 export function openWebhooks(kernel: Kernel) {
   const { config, clock, guard, lifecycle } = kernel;
   const { webhooks: receivers, profile } = config;
-  const log = new DeliveryLog(kernel, { keepMs: config.retention.deliveryDays * dayMs });
+  const log = new DeliveryLog(kernel, config.retention.deliveryDays * dayMs);
   const queues = deliveryQueues(kernel);
   const sender = webhookSender(kernel);
   lifecycle.onStop("webhooks", () => sender.close());

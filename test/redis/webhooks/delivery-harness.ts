@@ -1,5 +1,5 @@
 /** Webhooks with a log, an event stream, a stopped clock, and a sender with predefined responses. */
-import { systemClock } from "#core/time.ts";
+import { dayMs, systemClock } from "#core/time.ts";
 import type { Event, EventType } from "#events/event.ts";
 import { Feed, placeOf } from "#events/feed.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.ts";
@@ -13,6 +13,7 @@ import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
 
 export const beganAtMs = 1_790_000_000_000;
+const keptMs = 3 * dayMs;
 
 export function webhookOf(name: string, more: Partial<Webhook> = {}): Webhook {
   const usual = { events: ["*"], profile: undefined, allowPrivate: false, timeoutMs: 15_000 };
@@ -43,7 +44,7 @@ export class DeliveryDeps {
     this.webhooks = webhooks;
     this.#place = place;
     this.feed = new Feed({ ...place, clock, bounds: keptBounds });
-    this.log = new DeliveryLog({ ...place, clock, bounds: keptBounds }, max === undefined ? {} : { max });
+    this.log = new DeliveryLog({ ...place, clock, bounds: keptBounds }, keptMs, max);
     this.#context = {
       log: this.log,
       clock,
@@ -77,7 +78,7 @@ export class DeliveryDeps {
   } {
     const { clock, sender } = this.#context;
     const place = { redis: around("redis", this.#place.redis), keys: this.#place.keys };
-    const log = new DeliveryLog({ ...place, clock, bounds: keptBounds });
+    const log = new DeliveryLog({ ...place, clock, bounds: keptBounds }, keptMs);
     const context = { ...this.#context, log, sender: around("sender", sender) };
     return {
       begin: (...events) => beginDeliveries(events, { log, webhooks: this.webhooks }),

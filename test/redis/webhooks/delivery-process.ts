@@ -26,7 +26,7 @@ const clock = systemClock;
 const names = [webhookOf("all"), webhookOf("added", { events: ["sim.added"] })];
 const config = {
   events: keptBounds,
-  retention: { deliveryDays: keptBounds.keepMs / 86_400_000 },
+  retention: { deliveryDays: 3 },
   profile: "default",
   webhooks: Object.fromEntries(
     names.map((webhook) => [

@@ -1,6 +1,6 @@
 /** kill -9 at any moment between an event and its message: every event reaches each webhook that wants it, with one record. */
 import { expect, it } from "vitest";
-import { systemClock } from "#core/time.ts";
+import { dayMs, systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
@@ -36,7 +36,7 @@ async function survive(seed: number): Promise<Left> {
   const random = seededRandom(seed);
   const own = new Keys(`${keys.prefix}:${seed}`);
   const storeDeps = { redis, keys: own, clock: systemClock, bounds: keptBounds };
-  const [feed, log] = [new Feed(storeDeps), new DeliveryLog(storeDeps)];
+  const [feed, log] = [new Feed(storeDeps), new DeliveryLog(storeDeps, 3 * dayMs)];
   await using receiver = await openReceiver(secret);
   const args = [redisUrl(), own.prefix, receiver.url, secret];
   const first = await startScript(script, args);

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { Kernel } from "#kernel/kernel.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { Secret } from "#core/secret.ts";
-import { systemClock } from "#core/time.ts";
+import { dayMs, systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
@@ -30,7 +30,7 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
     const webhook = webhookOf(name);
     return [name, { webhook, url: () => url, secrets: () => [new Secret(secret)], faults: () => faults }];
   });
-  const retention = { deliveryDays: keptBounds.keepMs / 86_400_000 };
+  const retention = { deliveryDays: 3 };
   const config = { events: keptBounds, retention, profile: "default", webhooks: Object.fromEntries(configured) };
   const lifecycle = new Lifecycle();
   onTestFinished(async () => void (await lifecycle.stop()));
@@ -53,7 +53,7 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
   };
   const emit = (n: number): Promise<void> =>
     feed.emit({ type: "sim.gone", profile: "default", fields: { sim: `${n}` } });
-  return { webhooks, consume, feed, emit, log: new DeliveryLog(storeDeps), incidents, faults, own };
+  return { webhooks, consume, feed, emit, log: new DeliveryLog(storeDeps, 3 * dayMs), incidents, faults, own };
 }
 
 it("a receiver that never responds does not delay other receivers", async () => {
