@@ -5,23 +5,23 @@ import { getRoute } from "#contract/route.ts";
 import { dangers } from "#fleet/sim-operation/danger.ts";
 import { inputTypes } from "#fleet/sim-operation/input.ts";
 
+export const operationInput = z.object({
+  name: z.string(),
+  type: z.enum(inputTypes),
+  required: z.boolean(),
+  rule: z.string().describe("the valid values in words"),
+  values: list(z.string()).optional(),
+  maxLength: count.optional(),
+  secret: z.boolean().describe("encrypted in Redis, and in no log or results file"),
+  fromInventory: z.boolean().describe("taken from the inventory if a row has no value"),
+});
+
 export const operationReport = z.object({
   name: z.string(),
   summary: z.string(),
   group: z.string().describe("API group whose quota a call uses"),
   keyColumn: z.enum(["simId", "imsi"]).describe("column that identifies a SIM"),
-  inputs: list(
-    z.object({
-      name: z.string(),
-      type: z.enum(inputTypes),
-      required: z.boolean(),
-      rule: z.string().describe("the valid values in words"),
-      values: list(z.string()).optional(),
-      maxLength: count.optional(),
-      secret: z.boolean().describe("encrypted in Redis, and in no log or results file"),
-      fromInventory: z.boolean().describe("taken from the inventory if a row has no value"),
-    }),
-  ).describe("columns of a file, or values for all rows"),
+  inputs: list(operationInput).describe("columns of a file, or values for all rows"),
   sets: list(z.string()).describe("fields of the SIM that it sets or removes"),
   requires: z.string().nullable().describe("filter that a SIM has to match"),
   repeat: z.enum(["safe", "unsafe"]).describe("whether a call whose response was lost is sent again"),

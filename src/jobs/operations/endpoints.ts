@@ -1,7 +1,7 @@
 /** Endpoints of operations. */
 import { reportOf } from "#contract/fields.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
-import { listOperations, operationReport, showOperation, type OperationReport } from "./contract.ts";
+import { listOperations, operationInput, operationReport, showOperation, type OperationReport } from "./contract.ts";
 import { type InputField, ruleOf } from "#fleet/sim-operation/input.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
@@ -35,16 +35,15 @@ export function reportOfOperation(operation: SimOperation): OperationReport {
   const { inputs, sets, undo } = operation;
   return reportOf(operationReport, {
     ...operation,
-    inputs: inputs.map((field) => ({
-      name: field.name,
-      type: field.type,
-      required: field.isRequired,
-      rule: ruleOf(field),
-      ...(field.values === undefined ? {} : { values: [...field.values] }),
-      ...(field.maxLength === undefined ? {} : { maxLength: field.maxLength }),
-      secret: field.isSecret === true,
-      fromInventory: field.inventoryField !== undefined,
-    })),
+    inputs: inputs.map((field) =>
+      reportOf(operationInput, {
+        ...field,
+        required: field.isRequired,
+        rule: ruleOf(field),
+        secret: field.isSecret === true,
+        fromInventory: field.inventoryField !== undefined,
+      }),
+    ),
     sets: Object.keys(sets),
     undo: undo === undefined ? [] : [undo, ...(undo.otherwise ? [undo.otherwise] : [])].map((step) => step.operation),
     example: exampleOf(operation),
