@@ -27,12 +27,12 @@ export interface ProcessIo {
   setExitCode(code: number): void;
 }
 
-export interface CommonOptions {
-  readonly config?: string | undefined;
-  readonly profile?: string | undefined;
-  readonly json?: boolean | undefined;
-  readonly server?: string | undefined;
-}
+export type CommonOptions = Readonly<{
+  config?: string | undefined;
+  profile?: string | undefined;
+  json?: boolean | undefined;
+  server?: string | undefined;
+}>;
 
 export interface Caller {
   readonly client: Client;
@@ -72,11 +72,6 @@ export interface GivenCommand {
   readonly target: string | undefined;
 }
 
-type WithCommon<A extends unknown[], O> = Command<
-  A,
-  O & { config?: string; profile?: string; server?: string; json?: true }
->;
-
 /** Other commands of a task, below the help of a command. */
 export function addSeeAlso(
   command: { addHelpText(position: "after", text: string): unknown },
@@ -106,7 +101,7 @@ export function withCommon<A extends unknown[], O extends Record<string, unknown
   command: Command<A, O>,
   example: string,
   where: "anywhere" | "locally" = "anywhere",
-): WithCommon<A, O> {
+): Command<A, O & CommonOptions> {
   const server = "send the command to the control API of this worker (default: SIMFLEET_SERVER)";
   command
     .optionsGroup("Common options:")
