@@ -20,7 +20,7 @@ export const storage = feature({
       inventory: needs.inventory.store,
       syncs: needs.inventory.syncs,
       rotations: needs.credentials.log,
-      archiveOf: (run) => Promise.resolve(needs.runs.service.archiveOf(run)),
+      archiveOf: (run) => needs.runs.service.archiveOf(run),
     });
     return {
       service,

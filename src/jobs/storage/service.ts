@@ -163,7 +163,8 @@ export interface SweepDeps extends Pick<
   readonly inventory: Inventory;
   readonly syncs: SyncLog;
   readonly rotations: Pick<RotationLog, "records" | "forget">;
-  readonly archiveOf: (run: RunRecord) => Promise<{ readonly report: object; readonly lines: AsyncIterable<string> }>;
+  /** `report`: the document that `runs show --json` prints; `lines`: the results as CSV, read once */
+  readonly archiveOf: (run: RunRecord) => { readonly report: object; readonly lines: AsyncIterable<string> };
 }
 
 /**
@@ -182,7 +183,7 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
     if (signal.aborted) break;
     try {
       if (endedBefore(run, oldestRowsMs) && (await runRemoval.hasRows(run.runId))) {
-        await runRemoval.removeRows(run, await archived(run, deps));
+        await runRemoval.removeRows(run, await archiveRun(run, deps));
         counts.rowsOfRuns += 1;
       }
       if (endedBefore(run, nowMs - retention.runDays * dayMs)) {
@@ -213,13 +214,6 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
   return { ...counts, problems };
 }
 
-/** The path of the archived results; undefined without an archive, and if the removal had started before. */
-async function archived(run: RunRecord, { config, archiveOf }: SweepDeps): Promise<string | undefined> {
-  const { archive } = config.retention;
-  if (archive === undefined || run.rowsRemovedAtMs !== undefined) return undefined;
-  return archiveRun(archive, run, await archiveOf(run));
-}
-
 // The archive: the results and the report of a run as files, written before its rows are removed from Redis. A run is
 // archived when both files are on disk and the results, read back, have the hash of what was written and a row for every
 // row of the run.
@@ -229,16 +223,15 @@ async function archived(run: RunRecord, { config, archiveOf }: SweepDeps): Promi
 
 /**
  * Writes a run to the archive; files of an earlier attempt are replaced.
- * @param parts `report`: the document that `runs show --json` prints; `lines`: the results as CSV, read once
- * @returns the path of the results
+ * @returns the path of the results; undefined without an archive, and if the removal had started before
  * @throws the error of the file system or of the rows; SimfleetError RESULTS_NOT_WRITABLE if what was written does not read
  *   back
  */
-async function archiveRun(
-  folder: string,
-  { runId, createdAtMs, total }: RunRecord,
-  parts: Awaited<ReturnType<SweepDeps["archiveOf"]>>,
-): Promise<string> {
+async function archiveRun(run: RunRecord, { config, archiveOf }: SweepDeps): Promise<string | undefined> {
+  const { runId, createdAtMs, total } = run;
+  const { archive: folder } = config.retention;
+  if (folder === undefined || run.rowsRemovedAtMs !== undefined) return undefined;
+  const { report, lines } = archiveOf(run);
   const month = new Date(createdAtMs).toISOString().slice(0, 7).replace("-", "/");
   const path = join(folder, month);
   await mkdir(path, { recursive: true, mode: 0o700 });
@@ -247,7 +240,7 @@ async function archiveRun(
   const written = createHash("sha256");
   let records = 0;
   const counted = async function* (): AsyncGenerator<string> {
-    for await (const line of parts.lines) {
+    for await (const line of lines) {
       written.update(line);
       records += 1;
       yield line;
@@ -262,8 +255,8 @@ async function archiveRun(
   if (readBack.digest("hex") !== written.digest("hex") || records !== total + 1) {
     throw new SimfleetError("RESULTS_NOT_WRITABLE", `The archive ${results} does not read back as it was written`);
   }
-  const report = join(path, `${runId}.report.json`);
-  await replaceFile(report, `${JSON.stringify(parts.report, null, 2)}\n`, { mode: 0o600 });
+  const text = `${JSON.stringify(report, null, 2)}\n`;
+  await replaceFile(join(path, `${runId}.report.json`), text, { mode: 0o600 });
   return results;
 }
 

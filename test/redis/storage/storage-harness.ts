@@ -105,8 +105,10 @@ export function sweepDeps(deps: StoreDeps & { clock: Clock }, retention = kept):
     features,
     config: { profiles: { default: {} }, rotations: {}, retention, audit: { keepMs: dayMs } } as unknown as Config,
     keyColumnOf: () => "simId",
-    archiveOf: (record) =>
-      Promise.resolve({ report: { runId: record.runId }, lines: resultLines(record, ledger, { format: "csv" }) }),
+    archiveOf: (record) => ({
+      report: { runId: record.runId },
+      lines: resultLines(record, ledger, { format: "csv" }),
+    }),
   };
 }
 
