@@ -4,23 +4,28 @@
  * platform's interface. Unknown members of a body are rejected.
  */
 import { z } from "zod";
-import type { Accounts } from "./account/accounts.ts";
+import { openAccounts } from "./account/accounts.ts";
 import { isLoopback } from "#core/loopback.ts";
-import { faultKinds, faultRates, type Faults } from "./faults.ts";
+import { faultKinds, faultRates, openFaults } from "./faults.ts";
 import { apiGroups, limitChange, type SandboxOptions } from "./options.ts";
 import { answer, type Received, type Result } from "./operation.ts";
-import type { Fleet } from "./sims/fleet.ts";
-import type { SandboxState } from "./state.ts";
-import type { Throttle } from "./quota.ts";
+import { openFleet } from "./sims/fleet.ts";
+import { openState } from "./state.ts";
+import { openThrottle } from "./quota.ts";
 
 /** Parts of the sandbox that can be controlled and inspected. */
-export interface Controls {
-  readonly options: SandboxOptions;
-  readonly accounts: Accounts;
-  readonly state: SandboxState;
-  readonly fleet: Fleet;
-  readonly throttle: Throttle;
-  readonly faults: Faults;
+export type Controls = Awaited<ReturnType<typeof openControls>>;
+
+export async function openControls(options: SandboxOptions) {
+  const state = openState(options);
+  return {
+    options,
+    accounts: await openAccounts(options),
+    state,
+    fleet: openFleet(state),
+    throttle: openThrottle(options),
+    faults: openFaults(options),
+  };
 }
 
 type ControlCall = Pick<Received, "method" | "path" | "bodyText" | "isTooLarge" | "callerIp">;

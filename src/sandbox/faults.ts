@@ -29,8 +29,6 @@ export const faultRates = z
     "the probabilities add up to more than 1",
   );
 
-export type Faults = ReturnType<typeof openFaults>;
-
 export function openFaults(options: { seed: number; faults: z.output<typeof faultRates>; faultsOnAuth: boolean }) {
   let random = seededRandom(options.seed);
   /** Requested faults that have not been applied yet, of one operation or of any. */

@@ -23,10 +23,7 @@ export interface QuotaWindow {
 }
 
 /** The limit of a group from an instant on. */
-interface Limit {
-  readonly fromMs: number;
-  readonly limit: number;
-}
+type Limit = Readonly<{ fromMs: number; limit: number }>;
 
 const maxWindows = 10_000;
 
@@ -108,8 +105,6 @@ function openQuota(
 function limitAt(limits: readonly Limit[], atMs: number): number {
   return limits.findLast((one) => one.fromMs <= atMs)?.limit ?? 0;
 }
-
-export type Throttle = ReturnType<typeof openThrottle>;
 
 /** All quotas. Tests and the control paths change limits and competitors here at run time. */
 export function openThrottle(options: SandboxOptions) {

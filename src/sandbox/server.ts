@@ -7,14 +7,9 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf, SimfleetError } from "#core/errors.ts";
-import { openAccounts } from "./account/accounts.ts";
-import type { Controls } from "./control.ts";
+import { openControls } from "./control.ts";
 import { openExchange } from "./exchange.ts";
-import { openFaults } from "./faults.ts";
-import { openFleet } from "./sims/fleet.ts";
 import { resolveOptions, type SandboxOptions } from "./options.ts";
-import { openState } from "./state.ts";
-import { openThrottle } from "./quota.ts";
 
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
@@ -25,17 +20,9 @@ const keepAliveTimeoutMs = 72_000;
 
 /** Starts a sandbox and resolves once it listens. @throws ConfigError; SimfleetError if the port is in use */
 export async function startSandbox(given: Partial<SandboxOptions> = {}) {
-  const options = resolveOptions(given);
+  const controls = await openControls(resolveOptions(given));
+  const { options } = controls;
   const closing = new AbortController();
-  const state = openState(options);
-  const controls: Controls = {
-    options,
-    accounts: await openAccounts(options),
-    state,
-    fleet: openFleet(state),
-    throttle: openThrottle(options),
-    faults: openFaults(options),
-  };
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, openExchange(controls, closing.signal));
   try {
     await once(server.listen(options.port, options.host), "listening");

@@ -48,8 +48,6 @@ const fleetChange = z
     "send `add`, `addIds`, `remove`, `restore`, `edit` or several of them",
   );
 
-export type Fleet = ReturnType<typeof openFleet>;
-
 export function openFleet(state: SandboxState) {
   /**
    * Applies all parts of a change, or none; a removed SIM is restored at its previous position, unchanged.
