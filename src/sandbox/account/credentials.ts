@@ -122,30 +122,23 @@ export function credentialSets({ clock, operations }: Pick<SandboxOptions, "cloc
   };
 }
 
-type Configuration = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-
-/** A group as responses show it; times are epoch milliseconds. */
-export interface GroupRecord {
-  readonly groupId: string;
-  readonly operatorId: string;
-  readonly configuration: Configuration;
-  readonly tags: { readonly name: string };
-  readonly createdTime: number;
-  readonly lastModifiedTime: number;
-}
-
 const namespacePattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
+const configurationEntries = z.array(z.object({ key: z.string().min(1), value: z.unknown() }));
 
 export function groups({ clock, operatorId, groups: given }: SandboxOptions) {
-  const records = new Map<string, GroupRecord>();
-  const ofSims = seededGroupIds.map((groupId): GroupSeed => ({ groupId, name: groupId.replace(/^[^-]*-/, "") }));
-  for (const { groupId, name, configuration = {} } of [...ofSims, ...given]) {
-    const tags = { name: name ?? records.get(groupId)?.tags.name ?? groupId };
+  /** A group as responses show it; times are epoch milliseconds. */
+  const recordOf = ({ groupId, name = groupId, configuration = {} }: GroupSeed) => {
     const times = { createdTime: firstCreatedMs, lastModifiedTime: firstCreatedMs };
-    records.set(groupId, { groupId, operatorId, configuration, tags, ...times });
+    return { groupId, operatorId, configuration, tags: { name }, ...times };
+  };
+  const ofSims = seededGroupIds.map((groupId) => recordOf({ groupId, name: groupId.replace(/^[^-]*-/, "") }));
+  const records = new Map(ofSims.map((one) => [one.groupId, one]));
+  for (const seed of given) {
+    const name = seed.name ?? records.get(seed.groupId)?.tags.name;
+    records.set(seed.groupId, recordOf({ ...seed, name }));
   }
   /** @throws Refusal if there is no such group */
-  const record = (groupId: string): GroupRecord => {
+  const record = (groupId: string) => {
     const found = records.get(groupId);
     if (found === undefined) throw new Refusal("groupUnknown");
     return found;
@@ -156,17 +149,17 @@ export function groups({ clock, operatorId, groups: given }: SandboxOptions) {
     },
 
     /** In list order: those of the seed, then those of the options. */
-    get all(): readonly GroupRecord[] {
+    get all() {
       return [...records.values()];
     },
 
     record,
 
-    /** Sets keys of a namespace; its other keys are unchanged. `entries` is the unmodified body. @throws Refusal */
-    configure(groupId: string, namespace: string, entries: unknown): GroupRecord {
+    /** Sets keys of a namespace; its other keys are unchanged. @throws Refusal */
+    configure(groupId: string, namespace: string, body: unknown) {
       const before = record(groupId);
-      const isWellFormed = namespacePattern.test(namespace) && Array.isArray(entries) && entries.every(isEntry);
-      if (!isWellFormed) throw new Refusal("configurationInvalid");
+      const { data: entries } = configurationEntries.safeParse(body);
+      if (entries === undefined || !namespacePattern.test(namespace)) throw new Refusal("configurationInvalid");
       const set = Object.fromEntries(entries.map(({ key, value }) => [key, value]));
       const configuration = { ...before.configuration, [namespace]: { ...before.configuration[namespace], ...set } };
       const changed = { ...before, configuration, lastModifiedTime: clock.wallMs() };
@@ -174,9 +167,4 @@ export function groups({ clock, operatorId, groups: given }: SandboxOptions) {
       return changed;
     },
   };
-}
-
-function isEntry(entry: unknown): entry is { key: string; value: unknown } {
-  if (typeof entry !== "object" || entry === null || !("key" in entry) || !("value" in entry)) return false;
-  return typeof entry.key === "string" && entry.key !== "";
 }
