@@ -20,7 +20,7 @@ import {
   type Received,
   type Result,
 } from "./operation.ts";
-import type { ApiGroup, OperationSet } from "./options.ts";
+import type { OperationSet } from "./options.ts";
 import { Refusal } from "./refusals.ts";
 import { seededRandom, seededShare } from "./seeded.ts";
 import { namedSimOperations, shownSimOperations } from "./sims/sim-operations.ts";
@@ -166,18 +166,10 @@ function deliver(response: ServerResponse, { status, text, headers = [], pieces 
   else response.end(body);
 }
 
-interface Route {
-  /** The parts of the path, `*` for a variable one. */
-  readonly parts: readonly string[];
-  /** API group. Absent: not subject to a quota. */
-  readonly group: ApiGroup | undefined;
-  readonly byMethod: Map<string, Operation>;
-}
-
 type Place = ReturnType<typeof locate>;
 
 const shown = [...shownAccountOperations, ...shownSimOperations];
-const routes: Readonly<Record<OperationSet, readonly Route[]>> = {
+const routes = {
   interface: routesOf(shown),
   all: routesOf([...shown, ...namedSimOperations, ...namedAccountOperations]),
 };
@@ -193,13 +185,11 @@ export function locate(operations: OperationSet, path: string) {
   return route && { ...route, ids: given.filter((_, i) => route.parts[i] === "*").map((part) => unescape(part)) };
 }
 
-function routesOf(operations: readonly Operation[]): Route[] {
-  const byPath = new Map<string, Route>();
-  for (const operation of operations) {
-    const { path, group, method } = operation;
-    const route = byPath.get(path) ?? { parts: path.split("/"), group, byMethod: new Map() };
-    byPath.set(path, route);
-    route.byMethod.set(method, operation);
-  }
-  return [...byPath.values()];
+/** `parts`: those of the path, `*` for a variable one; a path without a group is not subject to a quota. */
+function routesOf(operations: readonly Operation[]) {
+  return [...Map.groupBy(operations, ({ path }) => path)].map(([path, ofPath]) => ({
+    parts: path.split("/"),
+    group: ofPath[0]?.group,
+    byMethod: new Map(ofPath.map((operation) => [operation.method, operation])),
+  }));
 }

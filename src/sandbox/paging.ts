@@ -18,10 +18,7 @@ interface PagedList {
   show(place: number): string | undefined;
 }
 
-interface Place {
-  readonly index: number;
-  readonly isAfterEmptyPage: boolean;
-}
+type Place = ReturnType<typeof placeOf>;
 
 /** A higher `limit` is reduced to it. */
 const maxPageSize = 1_000;
@@ -75,7 +72,7 @@ function cursorOf({ options, path }: Call, { index, isAfterEmptyPage }: Place): 
   return options.hostileCursors ? key + hostileTail : key;
 }
 
-function placeOf(call: Call, cursor: string): Place {
+function placeOf(call: Call, cursor: string) {
   const text = Buffer.from(cursor.split("/", 1)[0] ?? "", "base64url").toString("latin1");
   const [, index, mark] = /\|([0-9a-z]+)([en])\|/.exec(text) ?? [];
   const place = { index: Number.parseInt(index ?? "", 36), isAfterEmptyPage: mark === "e" };

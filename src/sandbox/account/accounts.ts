@@ -131,7 +131,7 @@ function tokenOf(operator: object, of: { issuedAtMs: number; ttlMs: number; priv
 }
 
 /** The caller, or undefined if the credentials are wrong. */
-function principalOf(body: Body, options: SandboxOptions, authKeys: readonly AuthKey[]) {
+function principalOf(body: Body, options: SandboxOptions, authKeys: ReturnType<typeof openAuthKeys>["all"]) {
   const { operatorId, rootEmail: email, rootPassword, userName, userPassword } = options;
   const principals = [
     { sent: { email, password: rootPassword }, userName: undefined, authKeyId: undefined },
@@ -168,17 +168,6 @@ function ttlMsOf({ tokenTimeoutSeconds }: Body): number {
   return seconds * secondMs;
 }
 
-/** An AuthKey; times are epoch seconds. */
-interface AuthKey {
-  readonly authKeyId: string;
-  readonly authKey: string;
-  /** The sub-user that has it. Absent: the Root user. */
-  readonly userName: string | undefined;
-  readonly createDateTime: number;
-  /** Time of the last use. Absent until the key is first used. */
-  readonly lastUsedDateTime: number | undefined;
-}
-
 /** AuthKeys per principal (interface, section 8). */
 const maxKeys = 2;
 
@@ -187,15 +176,17 @@ const maxKeys = 2;
  * identified by the sub-user's name; the Root user has none.
  */
 function openAuthKeys({ clock, ...options }: SandboxOptions) {
-  const keys = new Map<string, AuthKey>();
   const nowSeconds = (): number => Math.floor(clock.wallMs() / secondMs);
-  const put = (authKeyId: string, authKey: string, userName: string | undefined): void => {
-    const createDateTime = nowSeconds();
-    keys.set(authKeyId, { authKeyId, authKey, userName, createDateTime, lastUsedDateTime: undefined });
+  /** Times are epoch seconds; that of the last use is absent until then. */
+  const newKey = (authKeyId: string, authKey: string, userName: string | undefined) => {
+    const times = { createDateTime: nowSeconds(), lastUsedDateTime: undefined as number | undefined };
+    return { authKeyId, authKey, userName, ...times };
   };
+  const keys = new Map<string, ReturnType<typeof newKey>>();
+  const put = (key: ReturnType<typeof newKey>): void => void keys.set(key.authKeyId, key);
   const ofUser = (userName: string | undefined) => [...keys.values()].filter((key) => key.userName === userName);
   const authKeys = {
-    get all(): AuthKey[] {
+    get all() {
       return [...keys.values()];
     },
 
@@ -210,7 +201,7 @@ function openAuthKeys({ clock, ...options }: SandboxOptions) {
       if (ofUser(userName).length >= maxKeys) throw new Refusal("authKeyLimit");
       const authKeyId = `keyId-${randomBytes(16).toString("hex")}`;
       const authKey = `secret-${randomBytes(32).toString("hex")}`;
-      put(authKeyId, authKey, userName);
+      put(newKey(authKeyId, authKey, userName));
       return { authKeyId, authKey };
     },
 
@@ -223,15 +214,15 @@ function openAuthKeys({ clock, ...options }: SandboxOptions) {
     /** Records an authentication with the key. */
     noteUse(authKeyId: string): void {
       const key = keys.get(authKeyId);
-      if (key) keys.set(authKeyId, { ...key, lastUsedDateTime: nowSeconds() });
+      if (key) put({ ...key, lastUsedDateTime: nowSeconds() });
     },
 
     /** Restores the initial state: the keys of the options, never used. */
     reset(): void {
       const { authKeyId, authKey, userAuthKeyId, userAuthKey, userName } = options;
       keys.clear();
-      put(authKeyId, authKey, undefined);
-      if (userAuthKeyId !== undefined && userAuthKey !== undefined) put(userAuthKeyId, userAuthKey, userName);
+      put(newKey(authKeyId, authKey, undefined));
+      if (userAuthKeyId !== undefined && userAuthKey !== undefined) put(newKey(userAuthKeyId, userAuthKey, userName));
     },
   };
   authKeys.reset();
