@@ -8,17 +8,13 @@ const maxBytes = 4 * 1_048_576;
 
 export type Tree = Readonly<Record<string, unknown>>;
 
-export interface OwnedTree {
-  readonly tree: Tree;
-  readonly uid?: number;
-  readonly mode?: number;
-}
+export type OwnedTree = ReturnType<typeof readYaml>;
 
 /**
  * The file's mapping, with who owns the file and its mode; these are absent where it cannot be read. An empty file is an
  * empty mapping. Faults go to `problems`, with file and line.
  */
-export function readYaml(file: string, problems: Problem[]): OwnedTree {
+export function readYaml(file: string, problems: Problem[]) {
   try {
     const { bytes, uid, mode } = readFileOnce(file, { links: "follow", maxBytes });
     const tree = parseYaml(file, bytes.toString("utf8"), problems) ?? {};

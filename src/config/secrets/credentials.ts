@@ -119,6 +119,11 @@ function reportMissing(path: string, beside: readonly string[], report: Report):
   report.fault(path, `is missing next to ${beside.join(" and ")}. Set it, or ${variables.join(" or ")}.`);
 }
 
+interface Watched {
+  readonly credentials: readonly Credentials[];
+  readonly secrets: { readonly files: readonly string[]; readonly read: () => readonly Credentials[] };
+}
+
 interface Listener {
   /** Other credentials are in place. */
   reloaded(): void;
@@ -135,16 +140,7 @@ export type CredentialWatch = ReturnType<typeof watchCredentials>;
  * out the profile. The files are looked at every second: unlike notifications, that works on every file system, and sees
  * a link that is switched anywhere on the path, as mounted secrets do.
  */
-export function watchCredentials(
-  {
-    credentials,
-    secrets,
-  }: {
-    readonly credentials: readonly Credentials[];
-    readonly secrets: { readonly files: readonly string[]; readonly read: () => readonly Credentials[] };
-  },
-  listener: Listener,
-) {
+export function watchCredentials({ credentials, secrets }: Watched, listener: Listener) {
   const { files } = secrets;
   /** The files as they were at the last look. */
   let seen = fingerprintOf(files);
