@@ -57,13 +57,9 @@ export function withLocalTimes(text: string): string {
 function localTime(instant: Date): string {
   const offset = -instant.getTimezoneOffset();
   const atLocal = new Date(instant.getTime() + offset * 60_000).toISOString();
-  const minutes = Math.abs(offset);
-  const zone = `${offset < 0 ? "-" : "+"}${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;
+  const hoursAndMinutes = new Date(Math.abs(offset) * 60_000).toISOString().slice(11, 16);
+  const zone = `${offset < 0 ? "-" : "+"}${hoursAndMinutes}`;
   return `${atLocal.slice(0, 10)} ${atLocal.slice(11, 19)}${zone}`;
-}
-
-function twoDigits(value: number): string {
-  return String(value).padStart(2, "0");
 }
 
 // Renders the current problem of durable work as text for a terminal.
