@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import { type BucketReport, listBuckets } from "./contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { counted, duration } from "#cli/format.ts";
-import { answerList, type List, withListOptions } from "#cli/list.ts";
+import { answerList, listOf, withListOptions } from "#cli/list.ts";
 import { catalogue } from "#api/operations/catalogue.ts";
 import type { Config } from "#config/config.ts";
 
@@ -24,9 +24,7 @@ export function quotaCommand(context: Context): Command {
   });
 }
 
-const quotaList: List<"buckets", BucketReport> = {
-  name: "buckets",
-  route: listBuckets,
+const quotaList = listOf("buckets", listBuckets, {
   empty: "No quota is known yet: the platform reports it with its first response.",
   columns: [
     { name: "quota", value: ({ group }) => group },
@@ -49,7 +47,7 @@ const quotaList: List<"buckets", BucketReport> = {
             `${counted(work.runs, "run")} ${work.runs === 1 ? "needs" : "need"} ${duration(work.seconds * 1_000)} for ${counted(work.calls, "call")} of ${group}; a higher limit would help: simfleet quota --request`,
           ],
     ),
-};
+});
 
 /** Who has the quota: an operator with the profiles that share it, one profile, or this machine's address. */
 function ownerText({ bucket, operator, address, profiles }: BucketReport): string {
