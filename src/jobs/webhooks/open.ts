@@ -104,7 +104,11 @@ export class WebhookService {
    */
   async deliveries({ webhook, state, limit: pageSize, cursor }: Call<typeof routes.listDeliveries>["query"]) {
     if (webhook !== undefined) this.#receiver(webhook);
-    const after = cursor === undefined ? undefined : cursorOf(cursor);
+    const after = cursor === undefined ? undefined : partsOf(cursor);
+    if (cursor !== undefined && after === undefined) {
+      const message = `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`;
+      throw new SimfleetError("USAGE", message);
+    }
     const limit = pageSize + 1;
     /** Deliveries of one webhook after the cursor, in the combined order of all webhooks: by event, then by name. */
     const pageOf = (name: string): Promise<Delivery[]> => {
@@ -152,14 +156,6 @@ export class WebhookService {
       endpoint(routes.redeliver, ({ params }) => this.redeliver(params.deliveryId)),
     ];
   }
-}
-
-/** @throws SimfleetError USAGE */
-function cursorOf(text: string): { readonly webhook: string; readonly eventId: string } {
-  const cursor = partsOf(text);
-  if (cursor !== undefined) return cursor;
-  const fix = "use the nextCursor of the previous page";
-  throw new SimfleetError("USAGE", `${JSON.stringify(text)} is not a valid cursor: ${fix}`);
 }
 
 function rankOf({ webhook, event }: Delivery): string {
