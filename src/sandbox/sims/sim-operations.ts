@@ -10,7 +10,6 @@ import { answer, bodyJson, bodyObject, type Call, type Operation, operationsOf, 
 import { answerItems, answerPage } from "../paging.ts";
 import { Refusal, type RefusalName } from "../refusals.ts";
 import { seededBits } from "../seeded.ts";
-import type { SandboxState } from "../state.ts";
 import type { SimFacts, SimStatus } from "./sim-records.ts";
 
 /** Changes a SIM, or acts on its device. @returns the response; default: status 200 with the record @throws Refusal */
@@ -104,7 +103,7 @@ function actionsOf(group: "Sim" | "Subscriber", table: ActionTable): Operation[]
   const wording = group === "Sim" ? "sims" : "subscribers";
   const operations = Object.entries(table).map(([name, [path, act]]) => {
     const handle = (call: Call): Result => {
-      const sim = new ActedSim(call, listedPlace(call, wording));
+      const sim = actedSim(call, listedPlace(call, wording));
       if (sim.state.sims.isTerminatedAt(sim.place)) throw new Refusal("simTerminated");
       const result = act(sim, call);
       sim.state.sims.countEffect(sim.place, name);
@@ -132,91 +131,87 @@ function listedPlace({ state: { sims }, ids: [id = ""] }: Call, wording: Wording
   return place;
 }
 
+type ActedSim = ReturnType<typeof actedSim>;
+
 /** A SIM that a call acts on, and the changes that several actions share. */
-class ActedSim {
-  readonly place: number;
-  readonly state: SandboxState;
-  readonly nowMs: number;
-
-  constructor({ state, options }: Call, place: number) {
-    this.state = state;
-    this.place = place;
-    this.nowMs = options.clock.wallMs();
-  }
-
-  get facts(): SimFacts {
-    return this.state.sims.factsAt(this.place);
-  }
-
+function actedSim({ state, options }: Call, place: number) {
+  const { sims } = state;
+  const nowMs = options.clock.wallMs();
+  const facts = (): SimFacts => sims.factsAt(place);
   /** The IMEI of the session's device; an edit of the session may name another than that of the seed. */
-  get deviceImei(): string {
-    return this.facts.sessionStatus.imei ?? this.state.sims.deviceImeiAt(this.place);
-  }
-
+  const deviceImei = (): string => facts().sessionStatus.imei ?? sims.deviceImeiAt(place);
   /** Sets fields of the record; null removes one. */
-  set(fields: Readonly<Record<string, unknown>>): void {
-    this.state.sims.edit(this.place, fields);
-  }
+  const set = (fields: Readonly<Record<string, unknown>>): void => sims.edit(place, fields);
 
-  /** Changes the status, if the subscription has it and the present one is among `from`. */
-  become(to: SimStatus, from: readonly SimStatus[]): void {
-    const { status, subscription } = this.facts;
-    if (status === to) return;
-    if (missingStatuses[subscription]?.includes(to) === true) throw new Refusal("statusNotOffered");
-    if (!from.includes(status)) throw new Refusal("transitionRefused");
-    this.moveTo(to);
-  }
+  const endSession = (): void => {
+    const previousSession = { imei: deviceImei(), imsi: facts().imsi, endedTime: nowMs };
+    set({ sessionStatus: { online: false }, previousSession });
+  };
 
   /** Changes the status; a SIM that is not active has no session. */
-  moveTo(status: SimStatus): void {
-    if (status !== "active" && this.facts.sessionStatus.online) this.endSession();
-    const renewal = status === "standby" || status === "suspended" ? this.nowMs : null;
-    this.set({ status, renewalFeeStatusSetTime: renewal });
-  }
+  const moveTo = (status: SimStatus): void => {
+    if (status !== "active" && facts().sessionStatus.online) endSession();
+    const renewal = status === "standby" || status === "suspended" ? nowMs : null;
+    set({ status, renewalFeeStatusSetTime: renewal });
+  };
 
-  endSession(): void {
-    const previousSession = { imei: this.deviceImei, imsi: this.facts.imsi, endedTime: this.nowMs };
-    this.set({ sessionStatus: { online: false }, previousSession });
-  }
+  return {
+    place,
+    state,
+    facts,
+    deviceImei,
+    set,
+    endSession,
+    moveTo,
 
-  /** The device connects. */
-  beginSession(): void {
-    const session = { imei: this.state.sims.deviceImeiAt(this.place), imsi: this.facts.imsi };
-    this.set({ sessionStatus: { online: true, ...session, lastUpdatedAt: this.nowMs } });
-  }
+    /** Changes the status, if the subscription has it and the present one is among `from`. */
+    become(to: SimStatus, from: readonly SimStatus[]): void {
+      const { status, subscription } = facts();
+      if (status === to) return;
+      if (missingStatuses[subscription]?.includes(to) === true) throw new Refusal("statusNotOffered");
+      if (!from.includes(status)) throw new Refusal("transitionRefused");
+      moveTo(to);
+    },
+
+    /** The device connects. */
+    beginSession(): void {
+      const session = { imei: sims.deviceImeiAt(place), imsi: facts().imsi };
+      set({ sessionStatus: { online: true, ...session, lastUpdatedAt: nowMs } });
+    },
+  };
 }
 
 function terminate(sim: ActedSim): void {
-  if (!sim.facts.terminationEnabled) throw new Refusal("terminationProtected");
+  if (!sim.facts().terminationEnabled) throw new Refusal("terminationProtected");
   sim.moveTo("terminated");
 }
 
 function putTags(sim: ActedSim, wanted: z.output<typeof tags>): void {
   const changed = Object.fromEntries(wanted.map(({ tagName, tagValue }) => [tagName, tagValue]));
-  sim.set({ tags: { ...sim.facts.tags, ...changed } });
+  sim.set({ tags: { ...sim.facts().tags, ...changed } });
 }
 
 function deleteTag(sim: ActedSim, { ids: [, tagName = ""] }: Call): Result {
-  const { [tagName]: _, ...others } = sim.facts.tags;
-  if (!Object.hasOwn(sim.facts.tags, tagName)) throw new Refusal("tagUnknown");
+  const { [tagName]: _, ...others } = sim.facts().tags;
+  if (!Object.hasOwn(sim.facts().tags, tagName)) throw new Refusal("tagUnknown");
   sim.set({ tags: others });
   return { status: 204, text: "" };
 }
 
 function unsetExpiry(sim: ActedSim): void {
-  if (sim.facts.expiryTime === undefined) throw new Refusal("expiryMissing");
+  if (sim.facts().expiryTime === undefined) throw new Refusal("expiryMissing");
   sim.set({ expiryTime: null, expiryAction: null });
 }
 
 /** Without an IMEI, the SIM is locked to the device of its session. */
 function lockImei(sim: ActedSim, { imei }: z.output<typeof imeiLock>): void {
-  if (imei === undefined && !sim.facts.sessionStatus.online) throw new Refusal("imeiUnknown");
-  sim.set({ imeiLock: { imei: imei ?? sim.deviceImei } });
+  if (imei === undefined && !sim.facts().sessionStatus.online) throw new Refusal("imeiUnknown");
+  sim.set({ imeiLock: { imei: imei ?? sim.deviceImei() } });
 }
 
 /** The response shows the SIM offline; the device connects again at once. */
 function deleteSession(sim: ActedSim): Result {
-  if (!sim.facts.sessionStatus.online) throw new Refusal("simOffline");
+  if (!sim.facts().sessionStatus.online) throw new Refusal("simOffline");
   sim.endSession();
   const text = sim.state.sims.textAt(sim.place);
   sim.beginSession();
@@ -225,12 +220,12 @@ function deleteSession(sim: ActedSim): Result {
 
 function reportLocalInfo(sim: ActedSim): Result {
   const cell = { mcc: "440", mnc: "10", cellId: String(1e5 + (seededBits(7, sim.place) % 1e5)) };
-  sim.state.sims.editLater(sim.place, { localInfo: { imei: sim.deviceImei, ...cell } }, localInfoDelayMs);
+  sim.state.sims.editLater(sim.place, { localInfo: { imei: sim.deviceImei(), ...cell } }, localInfoDelayMs);
   return accepted;
 }
 
 function ping(sim: ActedSim): Result {
-  if (!sim.facts.sessionStatus.online) return answer(200, { success: false });
+  if (!sim.facts().sessionStatus.online) return answer(200, { success: false });
   return answer(200, { success: true, rtt: 40 + (seededBits(11, sim.place) % 400) });
 }
 
