@@ -99,8 +99,8 @@ export class PermitQueue {
   #nextPermitNumber = 1;
   #isPumping = false;
   #sleeping: AbortController | undefined;
-  /** Sleeps although no caller waits: permits are at hand. */
-  #isResting = false;
+  /** Ends a rest, in which no caller waits and permits are at hand; does nothing between two rests. */
+  #endRest = (): void => undefined;
 
   constructor(options: { bucket: string; clock: Clock; exchange: (request: ExchangeRequest) => Promise<Exchange> }) {
     this.#bucket = options.bucket;
@@ -114,7 +114,8 @@ export class PermitQueue {
       const permit = urgency === "normal" ? this.#takeSpare() : undefined;
       if (permit === undefined) this.#waiters.push({ urgency, backlog, signal, resolve, reject });
       else resolve(permit);
-      if (urgency === "priority" || (this.#isResting && this.#runsLow())) this.#sleeping?.abort(awake);
+      if (urgency === "priority" || this.#runsLow()) this.#endRest();
+      if (urgency === "priority") this.#sleeping?.abort(awake);
       this.#pump();
     });
   }
@@ -155,7 +156,10 @@ export class PermitQueue {
   #report(observation: Observation): void {
     this.#observations.push(observation);
     if (observation.kind === "throttled") this.#giveBackSpare("all");
-    if (this.#spare.length === 0) this.#sleeping?.abort(awake);
+    if (this.#spare.length === 0) {
+      this.#endRest();
+      this.#sleeping?.abort(awake);
+    }
     this.#pump();
   }
 
@@ -178,9 +182,7 @@ export class PermitQueue {
       this.#dropAborted();
       this.#giveBackSpare("unused");
       if (this.#mayRest()) {
-        this.#isResting = true;
-        await this.#sleep(reportMs);
-        this.#isResting = false;
+        await this.#rest();
         continue;
       }
       const waits: { readonly urgency: Urgency; readonly waitMs: number }[] = [];
@@ -287,6 +289,14 @@ export class PermitQueue {
     const waitMs = Math.min(...waits.map((one) => one.waitMs).filter((ms) => ms <= patienceMs));
     if (waitMs === Number.POSITIVE_INFINITY || this.#observations.length > 0) return;
     await this.#sleep(waitMs > 0 ? waitMs : idlePollMs);
+  }
+
+  /** As short as a rest is, its timer is left alone if it ends early: an abort would take longer than the exchange. */
+  #rest(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#endRest = resolve;
+      void this.#clock.sleep(reportMs).then(resolve);
+    });
   }
 
   /** Ends early if a waiting caller aborts. */
