@@ -41,7 +41,7 @@ const retryBackoff = { baseMs: 400, capMs: 60_000 };
 /** Number of consecutive calls without a usable response that ends the pass; the platform is the problem, not the row. */
 const outageAfterFailures = 20;
 const sleepInPlaceMs = 2_000;
-/** Outcomes of a segment that arrive within this time are written together. */
+/** Outcomes of a segment that arrive within this time are written together, unless half of its calls wait for that. */
 const gatherMs = 20;
 const refusalPauseMs = 30_000;
 /** At least so many rows are tried alone, so that deaths that no row has caused fall on different ones. */
@@ -397,17 +397,18 @@ function untilOutageEnds(delayMs: number) {
 }
 
 /**
- * Writes outcomes to the ledger: those that arrive within some milliseconds together, since each write costs as much as
- * several calls. A caller waits until its outcome is written, so that a crash repeats no more than the calls in flight.
+ * Writes outcomes to the ledger, several together, since each write costs as much as several calls. A caller waits until its
+ * outcome is written, so that a crash repeats no more than the calls in flight.
  */
 function outcomeWriter(
-  { ledger, watch, clock }: Pick<JobContext, "ledger" | "watch" | "clock">,
+  { ledger, watch, clock, lanes }: Pick<JobContext, "ledger" | "watch" | "clock" | "lanes">,
   run: RunRecord,
   segment: number,
 ) {
   let open: Settlement[] = [];
   let counts = { calls: 0, throttled: 0 };
   let gathering: Promise<void> | undefined;
+  let endGathering: (() => void) | undefined;
   let state: RunState | "gone" = "running";
   let hasEndedWave = false;
   /** Writes what is open, including call counts; also refreshes the run's state. */
@@ -421,6 +422,11 @@ function outcomeWriter(
     hasEndedWave ||= written.hasEndedWave;
     watch.observe(run.runId, state, written.pending);
   };
+  const gather = (): Promise<void> =>
+    new Promise((resolve) => {
+      endGathering = resolve;
+      void clock.sleep(gatherMs).then(resolve);
+    });
   return {
     /** The run's state as last reported by the ledger. */
     state: () => state,
@@ -433,7 +439,10 @@ function outcomeWriter(
     /** Resolves when the outcome is written. */
     settle(settlement: Settlement): Promise<void> {
       open.push(settlement);
-      return (gathering ??= clock.sleep(gatherMs).then(write));
+      gathering ??= gather().then(write);
+      // The callers that wait here make no calls meanwhile.
+      if (open.length >= lanes / 2) endGathering?.();
+      return gathering;
     },
     write,
   };
