@@ -19,6 +19,9 @@ export const commandGroups = {
   operate: "Operate simfleet:",
 } as const;
 
+/** Last words of commands that change nothing. */
+export const readingWords: ReadonlySet<string> = new Set(["list", "show", "status"]);
+
 /** A command as the help lists it. The command itself is loaded when it is given. */
 export interface FeatureCommand {
   readonly group: keyof typeof commandGroups;
@@ -29,7 +32,7 @@ export interface FeatureCommand {
 export interface Feature<Service = unknown> extends AppFeature<Service> {
   /** Commands by their first word, in the order of the help. */
   readonly commands?: Readonly<Record<string, FeatureCommand>>;
-  /** Commands that change nothing, by their words. All others are audited. */
+  /** Commands that change nothing, by their words, beside those that end in one of `readingWords`. All others are audited. */
   readonly reads?: readonly string[];
   /** Commands whose target is the selected profile if no argument names another. */
   readonly ofProfile?: readonly string[];

@@ -7,7 +7,7 @@ import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { version } from "#core/version.ts";
 import { visibleLines } from "#core/visible-text.ts";
-import { type AnyFeature, commandGroups, type FeatureCommand } from "./feature.ts";
+import { type AnyFeature, commandGroups, type FeatureCommand, readingWords } from "./feature.ts";
 import { Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
 import { openOutput } from "./output.ts";
 
@@ -183,7 +183,8 @@ function given(command: CommandUnknownOpts, features: readonly AnyFeature[]): Gi
   // Further arguments are texts and values.
   const named = command.args[0] ?? where.join(" ");
   const target = named === "" && owner?.ofProfile?.includes(name) === true ? undefined : named;
-  const isReading = owner === undefined || dryRun === true || owner.reads?.includes(name) === true;
+  const reads = readingWords.has(command.name()) || owner?.reads?.includes(name) === true;
+  const isReading = owner === undefined || dryRun === true || reads;
   return { name, isReading, store, feature: owner, target };
 }
 

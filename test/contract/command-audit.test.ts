@@ -3,6 +3,7 @@ import { hostname, userInfo } from "node:os";
 import type { Command } from "@commander-js/extra-typings";
 import { expect, test } from "vitest";
 import { features } from "#features.ts";
+import { readingWords } from "#cli/feature.ts";
 import { buildProgram, nameOf, runProgram } from "#cli/program.ts";
 import { type Ended, processIo } from "../support/process-io.ts";
 import { ControlHarness } from "./support/control-harness.ts";
@@ -33,7 +34,8 @@ const words = new Set(features.flatMap(({ commands = {} }) => Object.keys(comman
 const reads = features.flatMap((feature) => feature.reads ?? []);
 const changing = program.commands
   .flatMap((command) => leaves(command as Command))
-  .filter((command) => words.has(nameOf(command).split(" ", 1)[0] ?? "") && !reads.includes(nameOf(command)))
+  .filter((command) => words.has(nameOf(command).split(" ", 1)[0] ?? ""))
+  .filter((command) => !readingWords.has(command.name()) && !reads.includes(nameOf(command)))
   .map((command) => ({ name: nameOf(command), hasTarget: command.registeredArguments.length > 0 }));
 
 /** The words of the first example in the help of a command. */

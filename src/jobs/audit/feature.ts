@@ -16,5 +16,4 @@ export const audit = feature({
       load: async (context) => (await import("./commands.ts")).auditCommand(context),
     },
   },
-  reads: ["audit list"],
 });

@@ -43,6 +43,5 @@ export const authKeys = feature({
     },
   },
   stores: { "authkeys list": "makes", "authkeys rotate": "makes" },
-  reads: ["authkeys list"],
   ofProfile: ["authkeys rotate"],
 });

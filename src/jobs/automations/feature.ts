@@ -63,5 +63,4 @@ export const automations = feature({
       load: async (context) => (await import("./commands.ts")).automationsCommand(context),
     },
   },
-  reads: ["automations list"],
 });

@@ -44,5 +44,4 @@ export const credentials = feature({
     },
   },
   stores: { "credentials list": "makes", "credentials create": "makes", "credentials rotate": "makes" },
-  reads: ["credentials list", "credentials status"],
 });

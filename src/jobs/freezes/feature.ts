@@ -20,5 +20,4 @@ export const freezes = feature({
     },
   },
   stores: { "freeze on": "never", "freeze off": "never" },
-  reads: ["freeze status"],
 });

@@ -54,6 +54,6 @@ export const inventory = feature({
     },
   },
   stores: { "sims sync": "makes" },
-  reads: ["sims list", "sims count", "sims show", "sims export", "sims changes"],
+  reads: ["sims count", "sims export", "sims changes"],
   ofProfile: ["sims sync"],
 });

@@ -16,5 +16,4 @@ export const operations = feature({
     },
   },
   stores: { "operations list": "makes", "operations show": "makes" },
-  reads: ["operations list", "operations show"],
 });

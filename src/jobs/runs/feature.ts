@@ -55,5 +55,5 @@ export const runs = feature({
     },
   },
   stores: { plan: "makes", apply: "makes" },
-  reads: ["plan", "runs list", "runs show", "runs watch", "runs results"],
+  reads: ["plan", "runs watch", "runs results"],
 });

@@ -54,5 +54,4 @@ export const schedules = feature({
       load: async (context) => (await import("./commands.ts")).schedulesCommand(context),
     },
   },
-  reads: ["schedules list", "schedules show"],
 });

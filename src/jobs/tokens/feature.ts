@@ -17,5 +17,4 @@ export const tokens = feature({
       load: async (context) => (await import("./commands.ts")).tokensCommand(context),
     },
   },
-  reads: ["tokens list"],
 });

@@ -32,5 +32,4 @@ export const webhooks = feature({
     },
   },
   stores: { "webhooks test": "makes" },
-  reads: ["webhooks list", "webhooks deliveries list", "webhooks deliveries show"],
 });

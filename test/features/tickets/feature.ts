@@ -48,5 +48,4 @@ export const tickets = feature({
       load: async (context) => (await import("./commands.ts")).ticketsCommand(context),
     },
   },
-  reads: ["tickets list"],
 });
