@@ -2,7 +2,8 @@
  * Limits what clients can hold open. A client is known once a request on its connection had a valid credential. Unknown
  * clients share a limited number of connections; a new one closes the oldest, so that a flood of connections does not
  * block valid clients. Known clients have a number of their own, so that they never keep anybody from asking for health.
- * Headers and bodies of unknown clients have deadlines. It does not count requests: control-api.ts does.
+ * Headers and bodies of unknown clients have deadlines. It does not count requests: control-api.ts does. Also tells when a
+ * client has gone.
  */
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";

@@ -363,7 +363,7 @@ export class Ledger {
     return { state, pending, hasEndedWave: ended === 1 };
   }
 
-  /** Who shares an inventory, read once a second: a run at full speed writes outcomes a thousand times as often. */
+  /** Who shares an inventory, read once a second: a run at full speed writes outcomes a hundred times as often. */
   async #inventories(): Promise<Sharing> {
     const nowMs = this.#deps.clock.monotonicMs();
     if (this.#sharing === undefined || nowMs - this.#sharing.readAtMs >= secondMs) {

@@ -1,6 +1,6 @@
 /**
- * Processes one segment of a run: the rows without an outcome, several at a time. Each row is settled in the ledger as soon
- * as its response is known. Returns the result as a value. Retries of single rows are handled here and in the ledger's
+ * Processes one segment of a run: the rows without an outcome, several at a time. Each row is settled in the ledger within
+ * milliseconds of its response. Returns the result as a value. Retries of single rows are handled here and in the ledger's
  * tries; waits of more than about two seconds go back to the queue, so that they do not occupy a worker slot.
  *
  * When a process has died with the segment, one of the rows in progress may have killed it. These are the first of the pending
@@ -41,7 +41,7 @@ const retryBackoff = { baseMs: 400, capMs: 60_000 };
 /** Number of consecutive calls without a usable response that ends the pass; the platform is the problem, not the row. */
 const outageAfterFailures = 20;
 const sleepInPlaceMs = 2_000;
-/** Outcomes of a segment that arrive within this time are written together, unless half of its calls wait for that. */
+/** Outcomes of a segment that arrive within this time are written together, unless half of its lanes wait for that. */
 const gatherMs = 20;
 const refusalPauseMs = 30_000;
 /** At least so many rows are tried alone, so that deaths that no row has caused fall on different ones. */
@@ -102,6 +102,7 @@ class SegmentWork {
   #deaths: number;
   readonly #callOptions: CallOptions;
   #doneBefore: number;
+  #lanesAtWork = 0;
   #incident = 0;
   #stop: (JobResult & { kind: "postponed" }) | undefined;
 
@@ -121,7 +122,7 @@ class SegmentWork {
     this.#deaths = deaths;
     this.#doneBefore = run.tally.done;
     watch.observe(runId, "running", run.tally.pending);
-    this.#outcomeWriter = outcomeWriter(context, run, segment);
+    this.#outcomeWriter = outcomeWriter(context, run, segment, () => this.#lanesAtWork);
     this.#unsafe = new UnsafeCalls({ ...context, runId, segment, tries: this.#tries });
     const { callsPerMinute } = run.options;
     this.#callOptions = {
@@ -208,16 +209,22 @@ class SegmentWork {
   }
 
   get #mayContinue(): boolean {
-    return this.#stop === undefined && !this.#context.signal.aborted && this.#outcomeWriter.state() === "running";
+    const { state, hasFailed } = this.#outcomeWriter;
+    return this.#stop === undefined && !this.#context.signal.aborted && state() === "running" && !hasFailed();
   }
 
   async #lane(rows: Iterator<OpenRow>, attempt: (row: OpenRow) => Promise<void>): Promise<void> {
-    while (this.#mayContinue) {
-      const outageMs = this.#context.watch.outageMs(this.#run.runId);
-      if (outageMs > 0) return this.#stopWith(untilOutageEnds(outageMs));
-      const next = rows.next();
-      if (next.done) return;
-      await attempt(next.value);
+    this.#lanesAtWork += 1;
+    try {
+      while (this.#mayContinue) {
+        const outageMs = this.#context.watch.outageMs(this.#run.runId);
+        if (outageMs > 0) return this.#stopWith(untilOutageEnds(outageMs));
+        const next = rows.next();
+        if (next.done) return;
+        await attempt(next.value);
+      }
+    } finally {
+      this.#lanesAtWork -= 1;
     }
   }
 
@@ -368,12 +375,12 @@ class SegmentWork {
     end: { outcome: Settled["outcome"]; reason: string; shown?: ShownSim; isAnswered?: true },
     call: "counted" | "to-count" | "no-call" = "to-count",
   ): Promise<void> {
-    const { place, row, change, before, basisMs } = open;
+    const { place, row, operation, change, before, basisMs } = open;
     const { outcome, reason, shown, isAnswered = false } = end;
     if (call === "to-count") this.#outcomeWriter.countCall();
     const attempts = this.#attemptsOf(open) + (call === "no-call" ? 0 : 1);
     const finishedAtMs = this.#context.clock.wallMs();
-    await this.#outcomeWriter.settle({
+    const settlement: Settlement = {
       shown,
       set: [...change.keys()],
       basisMs,
@@ -382,7 +389,10 @@ class SegmentWork {
       key: row.key,
       weight: row.weight,
       settled: { outcome, reason, previous: before, attempts, finishedAtMs },
-    });
+    };
+    // A failure may stop the run, and what is not written of an unsafe call may end as unknown.
+    const mayWait = operation.repeat === "safe" && (outcome === "done" || outcome === "skipped");
+    await this.#outcomeWriter.settle(settlement, mayWait ? "soon" : "now");
     this.#pending.delete(open);
   }
 
@@ -398,51 +408,61 @@ function untilOutageEnds(delayMs: number) {
 
 /**
  * Writes outcomes to the ledger, several together, since each write costs as much as several calls. A caller waits until its
- * outcome is written, so that a crash repeats no more than the calls in flight.
+ * outcome is written, so that a crash repeats at most one call for each lane.
+ * @param lanes how many callers there may be at present
  */
 function outcomeWriter(
-  { ledger, watch, clock, lanes }: Pick<JobContext, "ledger" | "watch" | "clock" | "lanes">,
+  { ledger, watch, clock }: Pick<JobContext, "ledger" | "watch" | "clock">,
   run: RunRecord,
   segment: number,
+  lanes: () => number,
 ) {
   let open: Settlement[] = [];
   let counts = { calls: 0, throttled: 0 };
-  let gathering: Promise<void> | undefined;
-  let endGathering: (() => void) | undefined;
   let state: RunState | "gone" = "running";
   let hasEndedWave = false;
+  let hasFailed = false;
+  let written = Promise.resolve();
+  /** The next write; outcomes join it until it begins. */
+  let next: { readonly written: Promise<void>; readonly begin: () => void } | undefined;
   /** Writes what is open, including call counts; also refreshes the run's state. */
   const write = async (): Promise<void> => {
     const [settlements, counted] = [open, counts];
     open = [];
     counts = { calls: 0, throttled: 0 };
-    gathering = undefined;
-    const written = await ledger.settle(run, segment, settlements, counted);
-    state = written.state;
-    hasEndedWave ||= written.hasEndedWave;
-    watch.observe(run.runId, state, written.pending);
-  };
-  const gather = (): Promise<void> =>
-    new Promise((resolve) => {
-      endGathering = resolve;
-      void clock.sleep(gatherMs).then(resolve);
+    next = undefined;
+    const reply = await ledger.settle(run, segment, settlements, counted).catch((thrown: unknown) => {
+      hasFailed = true;
+      throw thrown;
     });
+    state = reply.state;
+    hasEndedWave ||= reply.hasEndedWave;
+    watch.observe(run.runId, state, reply.pending);
+  };
+  const gather = () => {
+    const { promise: isTime, resolve: begin } = Promise.withResolvers<void>();
+    void clock.sleep(gatherMs).then(begin);
+    written = Promise.all([isTime, written.catch(() => undefined)]).then(write);
+    return { written, begin };
+  };
   return {
     /** The run's state as last reported by the ledger. */
     state: () => state,
     hasEndedWave: () => hasEndedWave,
+    /** Whether a write was refused: the segment is worth no more calls now. */
+    hasFailed: () => hasFailed,
     /** Counts a call, whatever its result; the count is written with the next outcomes. */
     countCall(answer?: "throttled"): void {
       counts.calls += 1;
       if (answer === "throttled") counts.throttled += 1;
     },
     /** Resolves when the outcome is written. */
-    settle(settlement: Settlement): Promise<void> {
+    settle(settlement: Settlement, when: "soon" | "now"): Promise<void> {
       open.push(settlement);
-      gathering ??= gather().then(write);
+      next ??= gather();
       // The callers that wait here make no calls meanwhile.
-      if (open.length >= lanes / 2) endGathering?.();
-      return gathering;
+      if (when === "now" || open.length >= lanes() / 2) next.begin();
+      return next.written;
     },
     write,
   };
