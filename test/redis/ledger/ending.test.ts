@@ -1,5 +1,5 @@
 /** A run that is cancelled while calls are in flight: no row is reported as cancelled while its change is still pending. */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
@@ -113,4 +113,17 @@ it("a cancelled row notes that a response to its call was lost", async () => {
     ["cancelled", "cancelled by a user; a response was lost, so the change may have been made"],
     ["cancelled", "cancelled by a user"],
   ]);
+});
+
+it("after one refused write the segment ends, with no call that could not be written either", async () => {
+  const { runId } = await submit(ledger, [Array.from({ length: 40 }, () => 1)]);
+  const call = vi.fn(() => systemClock.sleep(40 * (call.mock.calls.length % 3)).then(() => ({ simId: "1" })));
+  const account = { client: { call } as unknown as PlatformClient, wording: "sims", selection } as const;
+  const failing = new Ledger(storeDeps);
+  vi.spyOn(failing, "settle").mockRejectedValueOnce(new Error("out of memory"));
+  const context = workContext(storeDeps, { account: () => account, ledger: failing });
+  const work = () => execute({ runId, segment: 0 }, context, AbortSignal.timeout(60_000));
+  await expect(work()).rejects.toThrow("out of memory");
+  expect(call.mock.calls.length).toBeLessThan(10);
+  expect((await work()).kind).toBe("finished");
 });
