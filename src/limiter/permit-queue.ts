@@ -291,7 +291,7 @@ export class PermitQueue {
     await this.#sleep(waitMs > 0 ? waitMs : idlePollMs);
   }
 
-  /** As short as a rest is, its timer is left alone if it ends early: an abort would take longer than the exchange. */
+  /** Lets reports come together. The timer is left alone if the rest ends early: an abort takes longer than an exchange. */
   #rest(): Promise<void> {
     return new Promise((resolve) => {
       this.#endRest = resolve;
