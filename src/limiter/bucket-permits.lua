@@ -116,10 +116,11 @@ local function held_back(free, reserved)
     ticks = math.min(math.ceil(math.log(doubt / (sure * 0.7)) / math.log(2)), math.max(1, math.floor(b.limit / 10)))
   end
   -- A probe after the refresh leaves its call of the old window unused: it is free only if no window is needed for it.
-  -- The reported demand lags behind while calls are in flight; the last call is not spent on such a number. An unreported
-  -- demand rarely ends with a window.
+  -- The reported demand lags behind while calls are in flight, by a few calls: what may fill the windows exactly then counts
+  -- as if it did. An unreported demand rarely ends with a window.
   local per_window = math.max(1, b.limit - reserved)
-  local is_free = backlog < 0 or not is_quiet() or (backlog - in_flight - free) % per_window ~= 0
+  local lag = is_quiet() and 0 or math.min(LAG, math.ceil(per_window / 20))
+  local is_free = backlog < 0 or (backlog - in_flight - free) % per_window > lag
   local crossing = (is_short and is_free and latest - first_hi > sure) and 1 or 0
   -- A crossing removes a second of uncertainty, a tick only milliseconds: the last call is not spent on a tick.
   return math.min(ticks, math.max(0, free - crossing)), crossing
