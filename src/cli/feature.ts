@@ -32,7 +32,7 @@ export interface FeatureCommand {
 export interface Feature<Service = unknown> extends AppFeature<Service> {
   /** Commands by their first word, in the order of the help. */
   readonly commands?: Readonly<Record<string, FeatureCommand>>;
-  /** Commands that change nothing, by their words, beside those that end in one of `readingWords`. All others are audited. */
+  /** Commands that change nothing, by their words, besides those that end in one of `readingWords`. All others are audited. */
   readonly reads?: readonly string[];
   /** Commands whose target is the selected profile if no argument names another. */
   readonly ofProfile?: readonly string[];

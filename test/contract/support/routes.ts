@@ -90,7 +90,7 @@ function described(name: string, { description, parameters = [], requestBody, re
     return encodeURIComponent(value);
   });
   const role = roles.find((one) => description.includes(`Needs the role ${one}.`)) ?? "admin";
-  // An example of a route that deletes names what nobody has made.
+  // The example of a route that deletes names an object that does not exist.
   const isDeletion = /^DELETE .*\{/.test(name);
   const status = isDeletion ? 404 : Number(Object.keys(responses).find((one) => one.startsWith("2")));
   const body = requestBody?.content["application/json"]?.schema?.example;
