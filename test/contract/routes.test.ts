@@ -6,6 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, describe, expect, test } from "vitest";
 import { isAtLeast, type Role, roles } from "#fleet/role.ts";
 import { until } from "../support/until.ts";
+import { tickets } from "../features/tickets/feature.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { type Example, type Operation, type Prepared, routesOf } from "./support/routes.ts";
 
@@ -199,6 +200,7 @@ describe.each(Object.entries(routes))("%s", (name, { role, status, example }) =>
 async function prepare(): Promise<Prepared> {
   const worker = await ControlHarness.open({
     works: true,
+    more: [tickets],
     sandbox: { operations: "all", sims: 20, limits: { Credential: 1_000, Group: 1_000, Operator: 1_000 } },
     env: {
       SIMFLEET_BRAND: "Svc",
@@ -240,7 +242,8 @@ async function prepare(): Promise<Prepared> {
 async function withRotations(folder: string): Promise<string> {
   await mkdir(join(folder, "out"));
   await writeFile(join(folder, "seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
-  return `seal: { keyFile: ${join(folder, "seal-key")} }
+  return `tickets: { support: { about: Questions } }
+seal: { keyFile: ${join(folder, "seal-key")} }
 rotations:
   mqtt: { type: psk, generate: { field: key, bytes: 32, encoding: base64url }, sinks: [ { file: ${join(folder, "out/mqtt")} } ] }
 automations:

@@ -14,7 +14,7 @@ const ticket = z.object({
 
 export type TicketReport = Readonly<z.infer<typeof ticket>>;
 
-const ofQueue = z.strictObject({ queue: id });
+const ofQueue = z.strictObject({ queue: id.meta({ example: "support" }) });
 const shared = { tag: "tickets", params: ofQueue, answer: ticket } as const;
 
 export const listTickets = route({
@@ -32,7 +32,8 @@ export const openTicket = route({
   path: "/tickets/:queue",
   role: "operator",
   summary: "Open a ticket, or get the one that is open",
-  body: z.strictObject({ subject: z.string().min(1).max(100) }),
+  did: "opened the ticket of",
+  body: z.strictObject({ subject: z.string().min(1).max(100) }).meta({ example: { subject: "late" } }),
   status: 201,
 });
 
@@ -41,6 +42,7 @@ export const answerTicket = route({
   method: "POST",
   path: "/tickets/:queue/answer",
   role: "operator",
+  did: "answered the ticket of",
   summary: "Answer a ticket",
 });
 
@@ -49,5 +51,6 @@ export const closeTicket = route({
   method: "POST",
   path: "/tickets/:queue/close",
   role: "admin",
+  did: "closed the ticket of",
   summary: "Close an answered ticket",
 });

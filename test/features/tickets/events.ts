@@ -9,6 +9,8 @@ export const events = {
   },
 } as const satisfies Events;
 
+export const eventKinds = { ticket: "Tickets" } as const;
+
 declare module "#events/event.ts" {
   interface EventTypes extends Readonly<Record<keyof typeof events, true>> {}
 }
