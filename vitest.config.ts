@@ -43,38 +43,38 @@ process.env["NODE_COMPILE_CACHE"] ??= `${import.meta.dirname}/node_modules/.cach
 /** Tests of what the dashboard's build collects. Vite loads their modules; those of all others are loaded by Node, faster. */
 const bundled = ["test/unit/web/sentences.test.ts"];
 /** Tests without processes or Redis: those of `npm run test:unit`. */
-const unit = ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"];
-const globalSetup = ["test/support/redis-global-setup.ts", "test/support/built-cli-setup.ts"];
+const unit = { include: ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"] };
+const all = {
+  include: isLong ? withLongForm() : ["test/**/*.test.ts"],
+  globalSetup: ["test/support/redis-global-setup.ts", "test/support/built-cli-setup.ts"],
+};
 
-export default defineConfig(({ mode }) => {
-  const all = isLong ? { include: withLongForm(), globalSetup } : { include: ["test/**/*.test.ts"], globalSetup };
-  return {
-    test: {
-      // Many times of what any test takes, since the machine of a CI may be slow and shared.
-      testTimeout: 300_000,
-      hookTimeout: 60_000,
-      expect: { poll: { timeout: 10_000 } },
-      pool: "forks",
-      setupFiles: ["test/support/forget-secrets.ts"],
-      // Most files wait for windows, deadlines and processes, so that two cores have time for more than two of them. Long
-      // forms compute and start processes more of the time.
-      maxWorkers: isLong ? 3 : 4,
-      maxConcurrency: 3,
-      sequence: { sequencer: LongestFirst },
-      // Files share workers: importing the program anew for each takes a third of the whole time.
-      isolate: false,
-      projects: [
-        {
-          extends: true,
-          test: {
-            name: "simfleet",
-            ...(mode === "unit" ? { include: unit } : all),
-            exclude: bundled,
-            experimental: { viteModuleRunner: false },
-          },
+export default defineConfig(({ mode }) => ({
+  test: {
+    // Many times of what any test takes, since the machine of a CI may be slow and shared.
+    testTimeout: 300_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
+    pool: "forks",
+    setupFiles: ["test/support/forget-secrets.ts"],
+    // Most files wait for windows, deadlines and processes, so that two cores have time for more than two of them. Long
+    // forms compute and start processes more of the time.
+    maxWorkers: isLong ? 3 : 4,
+    maxConcurrency: 3,
+    sequence: { sequencer: LongestFirst },
+    // Files share workers: importing the program anew for each takes a third of the whole time.
+    isolate: false,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "simfleet",
+          ...(mode === "unit" ? unit : all),
+          exclude: bundled,
+          experimental: { viteModuleRunner: false },
         },
-        ...(isLong ? [] : [{ extends: true as const, test: { name: "bundled", include: bundled } }]),
-      ],
-    },
-  };
-});
+      },
+      ...(isLong ? [] : [{ extends: true as const, test: { name: "bundled", include: bundled } }]),
+    ],
+  },
+}));

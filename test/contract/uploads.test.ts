@@ -19,7 +19,8 @@ afterAll(() => Promise.all([harness, narrow].map((each) => each[Symbol.asyncDisp
 
 /** What uploads leave: runs, drafts and plans, whatever keys a worker changes in them meanwhile, and files. */
 async function left(of: ControlHarness): Promise<string[]> {
-  const names = (await of.redis().keys("*")).flatMap((name) => /:(?:runs?|draft|plans)(?::[^:]+|$)/.exec(name) ?? []);
+  const keys = await of.redis().keys("*");
+  const names = keys.flatMap((key) => /:(?:(?:run|draft):[^:]+|runs$|plans$)/.exec(key) ?? []);
   return [...new Set([...names, ...(await readdir(join(of.folder, "data")))])].toSorted();
 }
 
@@ -47,8 +48,7 @@ test("a plan is the same for a file as a body, as a form, or as a filter", async
 
 test("an upload larger than the limit is refused with 413 and leaves nothing", async () => {
   const before = await left(narrow);
-  const large = narrow.csv(50);
-  const form = new FormData();
+  const [large, form] = [narrow.csv(50), new FormData()];
   form.append("file", new Blob([large]), "large.csv");
   for (const init of [{ body: large, headers: csv }, { body: form }]) {
     const refused = await narrow.ask("/v1/runs", { as: "operator", method: "POST", ...init });
