@@ -18,7 +18,7 @@ export async function openBrowser(): Promise<Browser> {
   if (executablePath === undefined) {
     throw new Error("The dashboard is tested in a browser, and there is none: apt-get install chromium-headless-shell");
   }
-  const args = ["--headless", "--no-sandbox", "--disable-gpu", "--in-process-gpu", "--disable-sync", unseen, ...quiet];
+  const args = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-sync", unseen, ...quiet];
   return chromium.launch({ executablePath, args });
 }
 
