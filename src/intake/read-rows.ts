@@ -35,13 +35,10 @@ export async function openRows(
   }
   async function* batches(): AsyncGenerator<readonly Row[]> {
     for await (const batch of csv.batches) {
-      yield batch.map((csvRow): Row => {
-        const row = readRow(columns, duplicates.count, csvRow);
-        if (row.problem !== undefined) {
-          duplicates.addInvalid(row.line);
-          return row;
-        }
-        const first = duplicates.add(row.line, subjectOf(operation, row.key, row.inputs), row.inputs);
+      const rows = batch.map((csvRow, i) => readRow(columns, duplicates.count + i, csvRow));
+      duplicates.add(rows, ({ key, inputs }) => subjectOf(operation, key, inputs));
+      yield rows.map((row): Row => {
+        const first = duplicates.firstOf(row.index);
         return first === row.index ? row : { ...row, duplicateOf: first };
       });
     }
