@@ -109,8 +109,15 @@ function canonical(field: InputField, text: string): string | undefined {
 
 function isAllowed({ values, pattern }: InputField, text: string): boolean {
   if (values !== undefined) return values.includes(text);
-  return pattern === undefined || new RegExp(`^(?:${pattern})$`, "u").test(text);
+  if (pattern === undefined) return true;
+  // Compiling it for each of a million rows takes a twentieth of their plan.
+  const expression = expressions.get(pattern) ?? new RegExp(`^(?:${pattern})$`, "u");
+  expressions.set(pattern, expression);
+  return expression.test(text);
 }
+
+/** The patterns of the deployment's operations. */
+const expressions = new Map<string, RegExp>();
 
 /** Line breaks are valid in a message; other control characters are not. */
 function hasControl(text: string): boolean {
