@@ -67,9 +67,9 @@ export interface Row {
   /** Canonical texts in the order of the operation's inputs; none if the row is invalid. */
   readonly inputs: readonly string[];
   /** Why the row can never be sent; absent on a valid row. */
-  readonly problem?: RowProblem;
+  readonly problem?: RowProblem | undefined;
   /** Index of the first row with the same SIM, whose call and outcome this row shares unless they are in conflict. */
-  readonly duplicateOf?: number;
+  readonly duplicateOf?: number | undefined;
 }
 
 /** Why a row is rejected before any call: a stable code, the column at fault, a message for people. */

@@ -103,7 +103,7 @@ export function readRow(columns: Columns, index: number, { line, cells }: CsvRow
     if (value === undefined) problem ??= inputProblem(source.field, (columns.header[source.at] ?? "").trim(), text);
     return value ?? "";
   });
-  return { index, line, cells, key, inputs, ...(problem === undefined ? {} : { problem }) };
+  return { index, line, cells, key, inputs, problem };
 }
 
 /** Spreadsheets mark a cell as text with a leading apostrophe, and some of them export it. */

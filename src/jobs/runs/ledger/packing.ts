@@ -26,11 +26,11 @@ export interface StoredRow extends Row {
   /** Values that the inventory showed when the run was submitted. */
   readonly before?: FieldValues;
   /** Why the row is skipped without a call. */
-  readonly skipped?: string;
+  readonly skipped?: string | undefined;
   /** The row is also skipped if the inventory shows another value of one of these fields. */
   readonly onlyIf?: readonly FieldChange[];
   /** Verdict at plan time, if the call was not known to change the SIM. */
-  readonly planned?: "unchanged" | "not-in-inventory";
+  readonly planned?: "unchanged" | "not-in-inventory" | undefined;
   /** Whether the row's SIM met the gate of the run's waves when it was planned; absent without a gate. */
   readonly met?: boolean | undefined;
   /** The call costs money, as far as the inventory knew. */

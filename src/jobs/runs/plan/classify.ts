@@ -61,26 +61,45 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
   const gate = fleet.gate === undefined ? undefined : parseGate(fleet.gate);
   const isMet = (isListed: boolean, valueOf: (field: string) => string | undefined): boolean | undefined =>
     gate && isListed && matches(gate.filter, valueOf, nowMs);
+  const notPlanned: Pick<StoredRow, "planned" | "skipped"> = {};
   const plannedAs = (sim: KnownSim | undefined, isSame: boolean): Pick<StoredRow, "planned" | "skipped"> => {
-    if (sim === undefined || sim.goneAtMs !== undefined) return facts.isComplete ? { planned: "not-in-inventory" } : {};
+    if (sim === undefined || sim.goneAtMs !== undefined)
+      return facts.isComplete ? { planned: "not-in-inventory" } : notPlanned;
     const isFresh = Math.max(sim.updatedAtMs, facts.listedAtMs ?? 0) >= freshSinceMs;
     const isSkipped = skipUnchanged === "fresh" ? isFresh : skipUnchanged === true;
-    return isSame ? { planned: "unchanged", ...(isSkipped ? { skipped: unchangedReason } : {}) } : {};
+    return isSame ? { planned: "unchanged", ...(isSkipped ? { skipped: unchangedReason } : {}) } : notPlanned;
   };
   return (row: Row, sim: KnownSim | undefined): StoredRow => {
-    const { index, line, cells, key, duplicateOf } = row;
+    const { index, line, cells, key } = row;
     const { inputs, problem: own = unlisted(inputs, speedClasses) } = completed(row, operation, sim);
-    const changes = own === undefined ? changesOf(operation, key, inputs) : [];
     const isListed = sim !== undefined && sim.goneAtMs === undefined;
+    const changes = own === undefined && isListed ? changesOf(operation, key, inputs) : [];
     const valueOf = (field: string): string | undefined =>
       field === operation.keyColumn ? key : fieldTextOf(sim, field);
     const isForbidden = own === undefined && isListed && requires !== undefined && !matches(requires, valueOf, nowMs);
     const problem = isForbidden ? notAllowed(requires, { valueOf, nowMs, operations }) : own;
     const before = isListed ? beforeOf(changes, sim, facts) : undefined;
-    const planned = plannedAs(sim, isAlready(changes, before));
-    const found = problem !== undefined ? { problem } : duplicateOf !== undefined ? { duplicateOf } : planned;
-    const stored = { index, line, key, inputs, cells, weight: 1, before, ...found };
-    return { ...stored, met: isMet(isListed, valueOf), isCostly: isCostlyFor(key, sim) || undefined };
+    const duplicateOf = problem === undefined ? row.duplicateOf : undefined;
+    const hasOwnCall = problem === undefined && duplicateOf === undefined;
+    const { planned, skipped } = hasOwnCall ? plannedAs(sim, isAlready(changes, before)) : notPlanned;
+    const met = isMet(isListed, valueOf);
+    const isCostly = isCostlyFor(key, sim) || undefined;
+    // Spreads would leave as much garbage again, in the longest loop of a plan.
+    return {
+      index,
+      line,
+      key,
+      inputs,
+      cells,
+      weight: 1,
+      before,
+      problem,
+      duplicateOf,
+      planned,
+      skipped,
+      met,
+      isCostly,
+    };
   };
 }
 

@@ -76,10 +76,8 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
     for await (const rows of source.rows) {
       signal?.throwIfAborted();
       const sealed = source.isSealed ? rows : await sealInputs.seal(rows, { operation: operations[0], header });
-      for (const row of sealed) {
-        tally.add(row);
-        await writer.add(row);
-      }
+      for (const row of sealed) tally.add(row);
+      await writer.add(sealed);
       if (writer.rows - checkedRows < rowsPerCheck) continue;
       checkedRows = writer.rows;
       assertRoom(writer.rows, await memory(), "outcomes");
@@ -125,26 +123,29 @@ const rowsPerSegment = { min: 20, max: 500 };
 /** A segment has this part of the rows before it, within these bounds. */
 const partOfRows = 1 / 10;
 
-/** Splits a stream of rows into segments, and writes each while the rows of the next one are read. */
+/** Splits a stream of rows into segments, and writes each while the rows of the next two are read. */
 class SegmentWriter {
   readonly segments: SegmentSpan[] = [];
   rows = 0;
   readonly #ledger: Ledger;
   readonly #draftId: string;
   #open: StoredRow[] = [];
-  #writing: Promise<void> = Promise.resolve();
+  /** Writes in progress: of the segment before the last one, and of the last one. */
+  #writing: readonly [Promise<void>, Promise<void>] = [Promise.resolve(), Promise.resolve()];
 
   constructor(ledger: Ledger, draftId: string) {
     this.#ledger = ledger;
     this.#draftId = draftId;
   }
 
-  async add(row: StoredRow): Promise<void> {
-    this.#open.push(row);
-    this.rows += 1;
+  async add(rows: readonly StoredRow[]): Promise<void> {
     const { min, max } = rowsPerSegment;
-    const size = Math.min(max, Math.max(min, (this.rows - this.#open.length) * partOfRows));
-    if (this.#open.length >= size) await this.#write();
+    for (const row of rows) {
+      this.#open.push(row);
+      this.rows += 1;
+      const size = Math.min(max, Math.max(min, (this.rows - this.#open.length) * partOfRows));
+      if (this.#open.length >= size) await this.#write();
+    }
   }
 
   /** Resolves when all rows are written; the next one begins a segment. */
@@ -153,22 +154,25 @@ class SegmentWriter {
     await this.settled();
   }
 
-  /** Resolves when no write is in progress. @throws what that write has thrown */
-  settled(): Promise<void> {
-    return this.#writing;
+  /** Resolves when no write is in progress. @throws what a write has thrown */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#writing);
+    await Promise.all(this.#writing);
   }
 
-  /** Resolves when the segment before is written. */
+  /** Resolves when the segment before the last one is written. */
   async #write(): Promise<void> {
     const rows = this.#open;
     const first = rows[0];
     if (first === undefined) return;
     this.#open = [];
     const segment = this.segments.push({ firstRow: first.index, callable: rows.filter(isCallable).length }) - 1;
-    await this.#writing;
-    this.#writing = this.#ledger.draftSegment(this.#draftId, segment, rows);
+    const [before, last] = this.#writing;
+    await before;
+    const next = this.#ledger.draftSegment(this.#draftId, segment, rows);
     // A caller that stops before the next segment does not wait for this one.
-    this.#writing.catch(() => undefined);
+    next.catch(() => undefined);
+    this.#writing = [last, next];
   }
 
   /** Writes the segments again about whose rows the end of the file has shown something. */
@@ -227,7 +231,7 @@ async function inWaves(
   for (const [segment, { firstRow }] of whole.segments.entries()) {
     const rows = await ledger.draftedSegment(wholeId, segment, firstRow);
     for (const row of rows) {
-      await writer.add(row);
+      await writer.add([row]);
       if (!isCallable(row)) continue;
       all.calls += 1;
       all.met += Number(row.met === true);
