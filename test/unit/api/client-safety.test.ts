@@ -1,41 +1,39 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createCredential } from "#api/operations/credentials.ts";
 import { loadConfig } from "#config/load.ts";
 import { Secret } from "#core/secret.ts";
 import { answer, clientFor, type Handler, refusalOf, startOpenPlatform } from "./support.ts";
 
-describe("the API client", () => {
-  // Shows S1.
-  it("the client shows no secret in any error, regardless of what the platform echoes", async () => {
-    const secrets = ["secret-auth-key", "api-key-1", "token-1", "the-psk-value"];
-    let echo: Handler = () => undefined;
-    await using platform = await startOpenPlatform((request, response) => echo(request, response));
-    await using client = clientFor(platform.url);
-    await client.whoAmI();
-    const input = {
-      credentialsId: "c1",
-      type: "psk",
-      credentials: { key: new Secret("the-psk-value") },
-    };
-    for (const status of [200, 201, 302, 400, 403, 404, 500, 503]) {
-      for (const wrap of [
-        (t: string) => t,
-        (t: string) => JSON.stringify({ code: t, message: t }),
-        (t: string) => `<title>${t}</title>`,
-      ]) {
-        echo = (_request, response) => answer(response, status, wrap(`no ${secrets.join(" ")} here`));
-        const error = await refusalOf(client.call(createCredential, input));
-        const shown = `${error.stack} ${JSON.stringify(error)} ${String(error.cause)} ${error.platformCode}`;
-        for (const secret of secrets) expect(shown).not.toContain(secret);
-      }
+// Shows S1.
+it("the client shows no secret in any error, regardless of what the platform echoes", async () => {
+  const secrets = ["secret-auth-key", "api-key-1", "token-1", "the-psk-value"];
+  let echo: Handler = () => undefined;
+  await using platform = await startOpenPlatform((request, response) => echo(request, response));
+  await using client = clientFor(platform.url);
+  await client.whoAmI();
+  const input = {
+    credentialsId: "c1",
+    type: "psk",
+    credentials: { key: new Secret("the-psk-value") },
+  };
+  for (const status of [200, 201, 302, 400, 403, 404, 500, 503]) {
+    for (const wrap of [
+      (t: string) => t,
+      (t: string) => JSON.stringify({ code: t, message: t }),
+      (t: string) => `<title>${t}</title>`,
+    ]) {
+      echo = (_request, response) => answer(response, status, wrap(`no ${secrets.join(" ")} here`));
+      const error = await refusalOf(client.call(createCredential, input));
+      const shown = `${error.stack} ${JSON.stringify(error)} ${String(error.cause)} ${error.platformCode}`;
+      for (const secret of secrets) expect(shown).not.toContain(secret);
     }
-  });
+  }
+});
 
-  it.each([
-    ["SIMFLEET_ENDPOINT_GLOBAL", "http://api.example.com"],
-    ["SIMFLEET_BRAND", "a b"],
-    ["SIMFLEET_JWKS_URL", "http://keys.example.com/jwks"],
-  ])("no client starts with %s=%s", (setting, value) => {
-    expect(() => loadConfig({ env: { [setting]: value } })).toThrow(setting);
-  });
+it.each([
+  ["SIMFLEET_ENDPOINT_GLOBAL", "http://api.example.com"],
+  ["SIMFLEET_BRAND", "a b"],
+  ["SIMFLEET_JWKS_URL", "http://keys.example.com/jwks"],
+])("no client starts with %s=%s", (setting, value) => {
+  expect(() => loadConfig({ env: { [setting]: value } })).toThrow(setting);
 });

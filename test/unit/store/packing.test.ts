@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { rowProblemCodes } from "#fleet/run.ts";
 import { seeds } from "../../support/long.ts";
 import type { FieldChange } from "#fleet/sim-operation/sim-operation.ts";
@@ -50,29 +50,27 @@ const settled: fc.Arbitrary<Settled> = fc.record({
   finishedAtMs: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
 });
 
-describe("packed rows and outcomes", () => {
-  it("packed rows round-trip with numbers from the first row of the segment", async () => {
-    const rows = fc
-      .tuple(fc.nat({ max: 1_000_000 }), fc.nat({ max: 20 }))
-      .chain(([first, count]) =>
-        fc.tuple(fc.constant(first), fc.tuple(...Array.from({ length: count }, (_, i) => row(first + i)))),
-      );
-    await fc.assert(
-      fc.asyncProperty(rows, async ([first, stored]) => {
-        expect(unpackRows(await packRows(stored), first)).toEqual(stored);
-      }),
-      { seed: 4_711, numRuns: seeds(60, 300) },
+it("packed rows round-trip with numbers from the first row of the segment", async () => {
+  const rows = fc
+    .tuple(fc.nat({ max: 1_000_000 }), fc.nat({ max: 20 }))
+    .chain(([first, count]) =>
+      fc.tuple(fc.constant(first), fc.tuple(...Array.from({ length: count }, (_, i) => row(first + i)))),
     );
-  });
+  await fc.assert(
+    fc.asyncProperty(rows, async ([first, stored]) => {
+      expect(unpackRows(await packRows(stored), first)).toEqual(stored);
+    }),
+    { seed: 4_711, numRuns: seeds(60, 300) },
+  );
+});
 
-  it("packed outcomes round-trip with the positions of their rows", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.nat(), settled), { maxLength: 30 }), async (entries) => {
-        const outcomes = new Map(entries);
-        const records = new Map([...outcomes].map(([place, outcome]) => [place, JSON.stringify(outcome)]));
-        expect(unpackOutcomes(await packOutcomes(records))).toEqual(outcomes);
-      }),
-      { seed: 4_711, numRuns: seeds(60, 300) },
-    );
-  });
+it("packed outcomes round-trip with the positions of their rows", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(fc.nat(), settled), { maxLength: 30 }), async (entries) => {
+      const outcomes = new Map(entries);
+      const records = new Map([...outcomes].map(([place, outcome]) => [place, JSON.stringify(outcome)]));
+      expect(unpackOutcomes(await packOutcomes(records))).toEqual(outcomes);
+    }),
+    { seed: 4_711, numRuns: seeds(60, 300) },
+  );
 });
