@@ -10,8 +10,8 @@ import { z } from "zod";
 import { type Results, tables } from "../bench/peers/report.ts";
 import { buildProgram } from "#cli/program.ts";
 import { loadDeployment } from "#config/deployment.ts";
-import { configSchema } from "#config/schema.ts";
-import { type Setting, settingsOf, variableOf } from "#config/setting.ts";
+import { schemaWith } from "#config/schema.ts";
+import { sectionsOf, type Setting, settingsOf, variableOf } from "#config/setting.ts";
 import { errorCatalogue } from "#core/errors.ts";
 import type { EventFacts } from "#events/event.ts";
 import { features } from "#features.ts";
@@ -104,8 +104,8 @@ const groups: Readonly<Record<string, string>> = {
   logLevel: "Log",
 };
 
-function settings(): string {
-  const all = settingsOf(configSchema);
+async function settings(): Promise<string> {
+  const all = settingsOf(schemaWith(await sectionsOf(features)));
   const aboutOf = (path: string): string => all.find((one) => one.path === path)?.facts.description ?? "";
   const shown = all.filter(({ facts }) => facts.fileOf === undefined && facts.nameRule === undefined);
   const single = Map.groupBy(

@@ -8,15 +8,18 @@ async function main(): Promise<never> {
   keepHeapSmall();
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());
-  const [{ loadConfig }, { SimfleetError, messageOf }, { createLogger }, { features }] = await Promise.all([
-    import("#config/load.ts"),
-    import("#core/errors.ts"),
-    import("#telemetry/logger.ts"),
-    import("#features.ts"),
-  ]);
+  const [{ loadConfig }, { sectionsOf }, { SimfleetError, messageOf }, { createLogger }, { features }] =
+    await Promise.all([
+      import("#config/load.ts"),
+      import("#config/setting.ts"),
+      import("#core/errors.ts"),
+      import("#telemetry/logger.ts"),
+      import("#features.ts"),
+    ]);
   try {
     const { env } = process;
-    const load = () => loadConfig({ env, features });
+    const sections = await sectionsOf(features);
+    const load = () => loadConfig({ env, sections });
     const config = load();
     const logger = createLogger({ level: config.logLevel });
     const { serve } = await import("#kernel/serve.ts");

@@ -12,6 +12,7 @@ import { localClient } from "#contract/client.ts";
 import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { loadConfig, usualFiles } from "#config/load.ts";
+import { sectionsOf } from "#config/setting.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
 import { isLoopback } from "#core/loopback.ts";
@@ -23,25 +24,29 @@ import type { Caller, CommonOptions, Context } from "./context.ts";
 import type { Output } from "./output.ts";
 import { remoteWorker } from "./remote-worker.ts";
 
-/** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */
-export function localConfig(context: Context, options: CommonOptions): Config {
-  const config = configOf(context, options);
-  if (config.server === undefined) return config;
-  throw new SimfleetError(
-    "USAGE",
-    `This command only works locally and cannot be sent to ${config.server.url}: leave out --server and SIMFLEET_SERVER`,
-  );
+/** For a command that only works locally; each call reads the file again. @throws ConfigError; SimfleetError USAGE with `--server` */
+export async function localConfig(context: Context, options: CommonOptions): Promise<() => Config> {
+  const read = await configOf(context, options);
+  return () => {
+    const config = read();
+    if (config.server === undefined) return config;
+    throw new SimfleetError(
+      "USAGE",
+      `This command only works locally and cannot be sent to ${config.server.url}: leave out --server and SIMFLEET_SERVER`,
+    );
+  };
 }
 
-function configOf({ io: { env }, features }: Context, options: CommonOptions, isForCommand?: boolean): Config {
+async function configOf({ io: { env }, features }: Context, options: CommonOptions, isForCommand?: boolean) {
   const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
   const server = options.server === undefined ? {} : { SIMFLEET_SERVER: options.server };
-  return loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, features, isForCommand });
+  const sections = await sectionsOf(features);
+  return () => loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, sections, isForCommand });
 }
 
 /** Runs a command that calls routes (`Context.connect`). */
 export async function connect<T>(context: Context, options: CommonOptions, use: (caller: Caller) => Promise<T>) {
-  const config = configOf(context, options, true);
+  const config = (await configOf(context, options, true))();
   const { env, interrupt } = context.io;
   if (config.server === undefined) {
     return withApp(context, config, async (app) => {

@@ -159,7 +159,7 @@ export class Context {
 
   /** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */
   async config(options: CommonOptions): Promise<Config> {
-    return (await import("./connect.ts")).localConfig(this, options);
+    return (await (await import("./connect.ts")).localConfig(this, options))();
   }
 
   /**

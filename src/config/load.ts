@@ -29,7 +29,7 @@ import {
 } from "./read-settings.ts";
 import { openReport, type Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
-import { type FeatureSection, group, secretOf, settingsOf, variableOf, variablesOf } from "./setting.ts";
+import { type Section, group, secretOf, settingsOf, variableOf, variablesOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
@@ -47,14 +47,13 @@ export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"
  * @param from `file` is that of `--config`; else `SIMFLEET_CONFIG`, else the first of the usual files that is there
  * @throws ConfigError with all problems
  */
-export function loadConfig({ file: given, env = process.env, features = [], isForCommand }: ConfigSource = {}) {
+export function loadConfig({ file: given, env = process.env, sections = [], isForCommand }: ConfigSource = {}) {
   const report = openReport({ isForCommand });
   const named = given ?? (env[fileVariable] || undefined);
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
   const read = file === undefined ? { tree: {} } : readYaml(file, report.problems);
   if (file !== undefined) checkOwner(file, read, named !== undefined, report);
-  const own = features.flatMap(({ section }) => section ?? []);
-  const schema = schemaWith(own);
+  const schema = schemaWith(sections);
   checkVariables(schema, env, report);
   const tree = withNamedEntries(
     schema,
@@ -66,7 +65,7 @@ export function loadConfig({ file: given, env = process.env, features = [], isFo
   if (file !== undefined && named === undefined && !isAbsolute(file)) checkDestinations(file, settings, env, report);
   const assembled = assemble(settings, source, report);
   const { usage } = settings;
-  const ownKeys = own.map(({ key }) => key);
+  const ownKeys = sections.map(({ key }) => key);
   const config = {
     file,
     ...assembled,
@@ -74,7 +73,7 @@ export function loadConfig({ file: given, env = process.env, features = [], isFo
     tasksHash: hashOfTasks({ ...settings, dropFolder: assembled.dropFolder, usage: usage.thresholds }, ownKeys),
     /** The sections of features that this module does not know by name: entries by name, by the key of the section. */
     sections: Object.fromEntries(
-      own.map(({ key }) => [key, new Map(Object.entries(settings[key as never]))]),
+      sections.map(({ key }) => [key, new Map(Object.entries(settings[key as never]))]),
     ) as Readonly<Record<string, ReadonlyMap<string, unknown>>>,
   };
   if (report.problems.length > 0) throw report.error();
@@ -84,7 +83,8 @@ export function loadConfig({ file: given, env = process.env, features = [], isFo
 export interface ConfigSource {
   readonly file?: string | undefined;
   readonly env?: Environment;
-  readonly features?: readonly FeatureSection[];
+  /** Sections that features declare themselves (`sectionsOf`). */
+  readonly sections?: readonly Section[];
   /**
    * Secrets that cannot be read are a problem of what needs them (`assertRead`), since few commands need any. False by
    * default: each is a problem at once.

@@ -105,7 +105,8 @@ export function says(message: string) {
 
 /** A feature as far as the configuration is concerned. */
 export interface FeatureSection {
-  readonly section?: Section;
+  /** Loaded when a configuration is read, since the help reads none and should not wait for zod. */
+  readonly section?: () => Promise<Section>;
   /** Events that it emits, with their fields. */
   readonly events?: Readonly<Record<string, EventFacts>>;
 }
@@ -114,6 +115,11 @@ export interface FeatureSection {
 export interface Section<T = unknown> {
   readonly key: string;
   readonly schema: z.ZodType<Record<string, T>>;
+}
+
+/** The sections that features declare themselves. */
+export async function sectionsOf(features: readonly FeatureSection[]): Promise<readonly Section[]> {
+  return Promise.all(features.flatMap(({ section: load }) => load?.() ?? []));
 }
 
 const wrappers = [z.ZodOptional, z.ZodNullable, z.ZodDefault, z.ZodPrefault] as const;

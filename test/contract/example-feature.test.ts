@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "#config/load.ts";
+import { sectionsOf } from "#config/setting.ts";
 import { tickets } from "../features/tickets/feature.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { until } from "../support/until.ts";
@@ -64,9 +65,10 @@ describe("the example feature", () => {
     });
   });
 
-  test("the example feature reports problems in its config section, which is unknown when the feature is disabled", () => {
+  test("the example feature reports problems in its config section, which is unknown when the feature is disabled", async () => {
     const env = { ...harness.env, SIMFLEET_TICKETS: "x" };
-    expect(() => loadConfig({ env, features: [tickets] })).toThrow(/SIMFLEET_TICKETS/);
+    const sections = await sectionsOf([tickets]);
+    expect(() => loadConfig({ env, sections })).toThrow(/SIMFLEET_TICKETS/);
     expect(() => loadConfig({ env: harness.env })).toThrow(/tickets/);
   });
 });

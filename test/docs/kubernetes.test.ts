@@ -19,7 +19,6 @@ import { parse, parseAllDocuments } from "yaml";
 import { loadConfig, usualFiles } from "#config/load.ts";
 import { configSchema } from "#config/schema.ts";
 import { settingsOf } from "#config/setting.ts";
-import { features } from "#features.ts";
 import { unless } from "../support/left-out.ts";
 import { until } from "../support/until.ts";
 
@@ -196,7 +195,7 @@ describe("the Kubernetes manifests", () => {
     expect(pod?.volumes).toContainEqual({ name: "config", configMap: { name: "simfleet-config" } });
     expect(usualFiles).toContain("/etc/simfleet/simfleet.yaml");
     const env = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
-    const { schedules } = loadConfig({ file: `${folder}/base/simfleet.yaml`, env, features });
+    const { schedules } = loadConfig({ file: `${folder}/base/simfleet.yaml`, env });
     expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync"]);
   });
 

@@ -3,15 +3,15 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { schemaWith } from "#config/schema.ts";
 import type { Context } from "../context.ts";
 import { z } from "zod";
-import { bare, factsOf } from "#config/setting.ts";
+import { bare, factsOf, sectionsOf } from "#config/setting.ts";
 
 export function schemaCommand(context: Context): Command {
   const command = new Command("schema")
     .description("Print the JSON Schema of the configuration, for editors and other tools")
     .addOption(new Option("--json").hideHelp())
     .addHelpText("after", `\nExample:\n  simfleet schema > simfleet.schema.json`);
-  return command.action(() => {
-    const schema = schemaWith(context.features.flatMap(({ section }) => section ?? []));
+  return command.action(async () => {
+    const schema = schemaWith(await sectionsOf(context.features));
     context.output({ json: true }).answer(jsonSchemaOf(schema), () => "");
   });
 }

@@ -44,7 +44,7 @@ async function run(
 ): Promise<void> {
   const { env, stderr, interrupt } = context.io;
   const { localConfig } = await import("../connect.ts");
-  const load = () => localConfig(context, options);
+  const load = await localConfig(context, options);
   const format = stderr.isTTY === true ? "lines" : "json";
   try {
     const config = load();

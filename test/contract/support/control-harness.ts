@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll } from "vitest";
 import { loadConfig } from "#config/load.ts";
+import { sectionsOf } from "#config/setting.ts";
 import type { Role } from "#fleet/role.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { startSandbox } from "#sandbox/server.ts";
@@ -71,7 +72,7 @@ async function open({
     ...env,
   };
   const all = [...features, ...more];
-  const config = loadConfig({ file, env: io, features: all });
+  const config = loadConfig({ file, env: io, sections: await sectionsOf(all) });
   const log: string[] = [];
   const destination = { write: (text: string) => log.push(text) };
   const logger = createLogger({ level: "debug", destination });

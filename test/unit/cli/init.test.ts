@@ -37,7 +37,7 @@ describe("simfleet init", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`Wrote ${file}.`);
     expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^ {2}simfleet check --config /);
-    const config = loadConfig({ file, env: {}, features });
+    const config = loadConfig({ file, env: {} });
     expect(requirePlatform(config)).toMatchObject({ authEndpoint: endpoint, coverage: "g" });
     expect(config.warnings).toEqual([]);
     expect(await readFile(file, "utf8")).not.toContain("the-secret-itself");
@@ -63,7 +63,7 @@ describe("simfleet init", () => {
     const keyFile = join(folder, "auth-key");
     const words = ["--deployment", "soracom", "--coverage", "jp", "--auth-key-id", "keyId-1"];
     expect((await init(...words, "--auth-key-file", keyFile, "--config", file)).code).toBe(0);
-    const config = loadConfig({ file, env: {}, features });
+    const config = loadConfig({ file, env: {} });
     expect(requirePlatform(config)).toMatchObject({ authEndpoint: "https://api.soracom.io", coverage: "jp" });
   });
 

@@ -6,7 +6,6 @@ import { parse } from "yaml";
 import { loadConfig } from "#config/load.ts";
 import { configSchema } from "#config/schema.ts";
 import { settingsOf } from "#config/setting.ts";
-import { features } from "#features.ts";
 import { fileOf } from "../config/support.ts";
 import { projectDir } from "./run-script.ts";
 
@@ -190,7 +189,7 @@ describe("compose.yaml", () => {
     expect(Object.keys(parse(example) as object)).toEqual(["dropFolder", "schedules"]);
     const file = fileOf(whole.replaceAll("/run/secrets/seal-key", fileOf("5ea1".repeat(16))));
     const env = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
-    const { schedules } = loadConfig({ file, env, features });
+    const { schedules } = loadConfig({ file, env });
     expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync", "morning-apply", "monthly-key"]);
   });
 
