@@ -154,6 +154,7 @@ describe("a run in waves with a gate", () => {
       "is not met before the run: 48 of 60 SIMs of wave 1 meet it (80.0%), according to the inventory. Nothing was started",
     );
     expect(calls["setSimGroup"]).toBe(before);
+    expect(await harness.redis().keys("*:draft:*")).toEqual([]);
   });
 
   test("a wave with fewer SIMs than minSample is not judged: the next one begins after the soak", async () => {

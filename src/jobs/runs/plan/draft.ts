@@ -67,9 +67,9 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
   const { ledger, sealInputs, memory } = deps;
   const { signal, options, ...head } = request;
   const { operations, header } = source;
-  const wholeId = randomUUID();
   const tally = new PlanTally(operations);
-  const writer = new SegmentWriter(ledger, wholeId);
+  const writer = new SegmentWriter(ledger);
+  const waveWriter = new SegmentWriter(ledger);
   let checkedRows = 0;
   try {
     assertRoom(0, await memory(), "rows");
@@ -84,7 +84,7 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
     }
     await writer.end();
     if (source.late !== undefined) await writer.amend(source.late, tally);
-    const { draftId, ...parts } = await inWaves(writer, wholeId, {
+    const { draftId, ...parts } = await inWaves(writer, waveWriter, {
       ...request,
       ...deps,
       operations,
@@ -112,8 +112,8 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
       lineOf: source.late?.lineOf,
     };
   } catch (thrown) {
-    await writer.settled().catch(() => undefined);
-    await ledger.discard(wholeId).catch(() => undefined);
+    await Promise.allSettled([writer.settled(), waveWriter.settled()]);
+    await ledger.discard(writer.draftId, waveWriter.draftId).catch(() => undefined);
     throw isRefusedForMemory(thrown) ? outOfRoom(writer.rows, await memory()) : thrown;
   }
 }
@@ -125,17 +125,16 @@ const partOfRows = 1 / 10;
 
 /** Splits a stream of rows into segments, and writes each while the rows of the next two are read. */
 class SegmentWriter {
+  readonly draftId: string = randomUUID();
   readonly segments: SegmentSpan[] = [];
   rows = 0;
   readonly #ledger: Ledger;
-  readonly #draftId: string;
   #open: StoredRow[] = [];
   /** Writes in progress: of the segment before the last one, and of the last one. */
   #writing: readonly [Promise<void>, Promise<void>] = [Promise.resolve(), Promise.resolve()];
 
-  constructor(ledger: Ledger, draftId: string) {
+  constructor(ledger: Ledger) {
     this.#ledger = ledger;
-    this.#draftId = draftId;
   }
 
   async add(rows: readonly StoredRow[]): Promise<void> {
@@ -156,6 +155,7 @@ class SegmentWriter {
 
   /** Resolves when no write is in progress. @throws what a write has thrown */
   async settled(): Promise<void> {
+    // The other write may still be in progress when one fails.
     await Promise.allSettled(this.#writing);
     await Promise.all(this.#writing);
   }
@@ -169,7 +169,7 @@ class SegmentWriter {
     const segment = this.segments.push({ firstRow: first.index, callable: rows.filter(isCallable).length }) - 1;
     const [before, last] = this.#writing;
     await before;
-    const next = this.#ledger.draftSegment(this.#draftId, segment, rows);
+    const next = this.#ledger.draftSegment(this.draftId, segment, rows);
     // A caller that stops before the next segment does not wait for this one.
     next.catch(() => undefined);
     this.#writing = [last, next];
@@ -182,7 +182,7 @@ class SegmentWriter {
       let index = firstRow;
       while (index < end && late.weightOf(index) === 1 && late.isConflict?.(index) !== true) index += 1;
       if (index === end) continue;
-      const drafted = await this.#ledger.draftedSegment(this.#draftId, segment, firstRow);
+      const drafted = await this.#ledger.draftedSegment(this.draftId, segment, firstRow);
       const rows = drafted.map((row): StoredRow => {
         const { line, key, inputs, cells } = row;
         const problem = late.isConflict?.(row.index) === true ? late.conflictOf?.(row.index) : undefined;
@@ -196,7 +196,7 @@ class SegmentWriter {
         tally.add(amended);
         return amended;
       });
-      await this.#ledger.draftSegment(this.#draftId, segment, rows);
+      await this.#ledger.draftSegment(this.draftId, segment, rows);
       this.segments[segment] = { firstRow, callable: rows.filter(isCallable).length };
     }
   }
@@ -204,16 +204,17 @@ class SegmentWriter {
 
 /**
  * Writes a draft with waves again, so that each of them ends with a segment.
+ * @param writer of the draft with waves, of which nothing is written yet
  * @throws SimfleetError USAGE for a wave without a SIM or a field that no SIM has, if the SIMs do not meet the gate as they are,
  *   or if there is no undo of what should be undone; a retry is not rejected
  */
 async function inWaves(
   whole: SegmentWriter,
-  wholeId: string,
+  writer: SegmentWriter,
   order: DraftRequest & DraftDeps & Pick<RunHead, "operations"> & { readonly calls: number },
 ) {
   const { options, profile, retryOf, operations, ledger, inventory, calls: sims } = order;
-  if (options.waves === undefined || sims === 0) return { draftId: wholeId, segments: whole.segments, waves: [] };
+  if (options.waves === undefined || sims === 0) return { draftId: whole.draftId, segments: whole.segments, waves: [] };
   const { gate: text, minSample, sample, onFailure } = options.waves;
   const [{ name, keyColumn, undo }] = operations;
   if (onFailure === "undo" && undo === undefined) {
@@ -222,14 +223,12 @@ async function inWaves(
   const gate = text === undefined ? undefined : parseGate(text);
   if (gate !== undefined) await assertFieldsKnown(inventory, { profile, filter: gate.filter, keyColumn });
   const ends = waveEnds(options.waves, sims, retryOf === undefined ? "refuse" : "leave-out");
-  const draftId = randomUUID();
-  const writer = new SegmentWriter(ledger, draftId);
   const waves: Wave[] = [];
   const isJudged = (wave: number, calls: number): boolean =>
     gate !== undefined && wave < ends.length - 1 && calls >= minSample;
   const all = { calls: 0, met: 0, judged: sims };
   for (const [segment, { firstRow }] of whole.segments.entries()) {
-    const rows = await ledger.draftedSegment(wholeId, segment, firstRow);
+    const rows = await ledger.draftedSegment(whole.draftId, segment, firstRow);
     for (const row of rows) {
       await writer.add([row]);
       if (!isCallable(row)) continue;
@@ -244,11 +243,10 @@ async function inWaves(
     }
   }
   await writer.end();
-  await ledger.discard(wholeId);
+  await ledger.discard(whole.draftId);
   const { minPercent = 0 } = retryOf === undefined ? (gate ?? {}) : {};
   const at = [...waves, all].findIndex(({ judged, met, calls }) => judged > 0 && met * 100 < calls * minPercent);
-  if (at === -1) return { draftId, segments: writer.segments, waves };
-  await ledger.discard(draftId);
+  if (at === -1) return { draftId: writer.draftId, segments: writer.segments, waves };
   const { met, calls } = waves[at] ?? all;
   const found = `${met} of ${calls} SIMs of ${at === waves.length ? "the run" : `wave ${at + 1}`} meet it (${percent(met, calls)})`;
   throw new SimfleetError(
