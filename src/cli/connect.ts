@@ -24,7 +24,10 @@ import type { Caller, CommonOptions, Context } from "./context.ts";
 import type { Output } from "./output.ts";
 import { remoteWorker } from "./remote-worker.ts";
 
-/** For a command that only works locally; each call reads the file again. @throws ConfigError; SimfleetError USAGE with `--server` */
+/**
+ * For a command that only works locally.
+ * @returns reads the configuration, again with each call. It throws ConfigError, or SimfleetError USAGE with `--server`
+ */
 export async function localConfig(context: Context, options: CommonOptions): Promise<() => Config> {
   const read = await configOf(context, options);
   return () => {

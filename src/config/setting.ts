@@ -105,7 +105,7 @@ export function says(message: string) {
 
 /** A feature as far as the configuration is concerned. */
 export interface FeatureSection {
-  /** Loaded when a configuration is read, since the help reads none and should not wait for zod. */
+  /** Loads it when a configuration is read, so that `--help`, which reads none, does not load zod. */
   readonly section?: () => Promise<Section>;
   /** Events that it emits, with their fields. */
   readonly events?: Readonly<Record<string, EventFacts>>;

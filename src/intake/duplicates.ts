@@ -1,6 +1,6 @@
 /**
  * Finds rows of a file that change the same SIM. Rows are identified by their index; each takes a few numbers in typed
- * arrays (20 bytes, and about 30 more until `seal`), where a Map of strings takes over 150. The rows of a SIM form a chain
+ * arrays (20 bytes, and 24 to 48 more until `seal`), where a Map of strings takes over 150. The rows of a SIM form a chain
  * from the first one, so that a conflict can list its lines without a list per SIM. Texts are compared by hashes with random
  * seeds: values by 52 bits, what a row changes by 104.
  */
@@ -47,7 +47,8 @@ export class Duplicates {
       }
       index += 1;
     }
-    // A place in a long table takes its time to load. Read for all rows first, places load together: a third of the time.
+    // Memory at random places loads slowly, unless it loads together: so the places of all rows are read before any of them
+    // is needed. `#link` overwrites what is kept here.
     const mask = this.#table.length - 1;
     for (let row = begin; row < end; row += 1) this.#ends[row] = this.#table[(this.#subjects[row] ?? 0) & mask] ?? 0;
     for (let row = begin; row < end; row += 1) this.#link(row);
@@ -118,8 +119,9 @@ export class Duplicates {
   }
 
   #grow(): void {
-    // Memory is taken when it is written to, so that growing in large steps costs nothing.
-    const length = this.#lines.length * 4;
+    // In large steps, since the rows before are placed anew, up to the most rows that a file may have. Of the arrays, only what
+    // is written to takes memory; the table, written at random places, takes all.
+    const length = this.#lines.length * (this.#count < 1_000_000 ? 4 : 2);
     this.#lines = grown(this.#lines, new Uint32Array(length));
     this.#ends = grown(this.#ends, new Uint32Array(length));
     this.#next = grown(this.#next, new Uint32Array(length));
@@ -133,7 +135,7 @@ export class Duplicates {
   }
 }
 
-/** Hashes texts to two numbers of 52 bits; never to `invalid` or `conflicting`. */
+/** Hashes texts to two numbers of 52 bits; never to `invalid` or `conflicting`. Compare only hashes of the same object. */
 class Hash {
   /** The second number of the last texts. */
   other = 0;

@@ -44,9 +44,9 @@ async function run(
 ): Promise<void> {
   const { env, stderr, interrupt } = context.io;
   const { localConfig } = await import("../connect.ts");
-  const load = await localConfig(context, options);
   const format = stderr.isTTY === true ? "lines" : "json";
   try {
+    const load = await localConfig(context, options);
     const config = load();
     const logger = createLogger({ level: config.logLevel, destination: stderr, format });
     await serve({ config, load, env, features: context.features, logger, stop: interrupt });

@@ -110,13 +110,12 @@ function canonical(field: InputField, text: string): string | undefined {
 function isAllowed({ values, pattern }: InputField, text: string): boolean {
   if (values !== undefined) return values.includes(text);
   if (pattern === undefined) return true;
-  // Compiling it for each of a million rows takes a twentieth of their plan.
-  const expression = expressions.get(pattern) ?? new RegExp(`^(?:${pattern})$`, "u");
-  expressions.set(pattern, expression);
+  let expression = expressions.get(pattern);
+  if (expression === undefined) expressions.set(pattern, (expression = new RegExp(`^(?:${pattern})$`, "u")));
   return expression.test(text);
 }
 
-/** The patterns of the deployment's operations. */
+/** The patterns of the deployment's operations, compiled once: a plan has up to two million rows. */
 const expressions = new Map<string, RegExp>();
 
 /** Line breaks are valid in a message; other control characters are not. */

@@ -84,7 +84,7 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
     const { planned, skipped } = hasOwnCall ? plannedAs(sim, isAlready(changes, before)) : notPlanned;
     const met = isMet(isListed, valueOf);
     const isCostly = isCostlyFor(key, sim) || undefined;
-    // Spreads would leave as much garbage again, in the longest loop of a plan.
+    // Spreads would double the garbage of the longest loop of a plan.
     return {
       index,
       line,
