@@ -119,8 +119,8 @@ export class Duplicates {
   }
 
   #grow(): void {
-    // In large steps, since the rows before are placed anew, up to the most rows that a file may have. Of the arrays, only what
-    // is written to takes memory; the table, written at random places, takes all.
+    // Each step places all rows before it again, so the steps are large, up to the most rows that a file may have. Of the arrays,
+    // only what is written to takes memory; the table, written at random places, takes all of its own.
     const length = this.#lines.length * (this.#count < 1_000_000 ? 4 : 2);
     this.#lines = grown(this.#lines, new Uint32Array(length));
     this.#ends = grown(this.#ends, new Uint32Array(length));
