@@ -8,7 +8,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { every } from "./time.ts";
 
 /** How much the heap may grow before a collection, in percent of the memory in use. */
-const growthPercent = 60;
+const growthPercent = 40;
 /** The space for new objects in a process that plans or works on a run; rows and calls leave much garbage. */
 const newSpaceBytes = 16 * 1_024 * 1_024;
 const checkEveryMs = 50;
