@@ -13,12 +13,13 @@ import { type Json, fillJson, placeholdersIn } from "#fleet/sim-operation/templa
 import { parseCron } from "#fleet/time/cron.ts";
 import { openCsv } from "#intake/csv.ts";
 import { seeds } from "../support/long.ts";
+import { anyText } from "../support/any-text.ts";
 
 const numRuns = seeds(200, 10_000);
 
 /** Pieces that have a meaning, and anything else. */
 function textOf(...pieces: readonly string[]): fc.Arbitrary<string> {
-  const piece = fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: "binary", maxLength: 6 }));
+  const piece = fc.oneof(fc.constantFrom(...pieces), anyText({ maxLength: 6 }));
   return fc.array(piece, { maxLength: 14 }).map((some) => some.join(""));
 }
 

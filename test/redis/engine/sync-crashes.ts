@@ -23,18 +23,13 @@ async function changedFleet(place: TestRedis, seed: number): Promise<FleetHarnes
   return fleet;
 }
 
-async function resultOf(fleet: FleetHarness): Promise<unknown> {
-  const { inventory: _, profile: __, startedAtMs: ___, finishedAtMs: ____, ...state } = await fleet.state();
-  return { state, known: await fleet.known(), gone: await fleet.known("gone"), events: await fleet.events() };
-}
-
 /** The result of a sync that is not interrupted, by seed. */
 const wholeResults = new Map<number, Promise<unknown>>();
 
 async function wholeResult(place: TestRedis, seed: number): Promise<unknown> {
   const fleet = await changedFleet(place, seed);
   await fleet.work();
-  return resultOf(fleet);
+  return fleet.result();
 }
 
 async function begun(place: TestRedis, seed: number): Promise<CrashSubject> {
@@ -47,7 +42,7 @@ async function begun(place: TestRedis, seed: number): Promise<CrashSubject> {
     state: async () => (await fleet.state()).phase,
     isOver: async () => isSyncOver(await fleet.state()),
     async checkEnd() {
-      const result = await resultOf(fleet);
+      const result = await fleet.result();
       expect(result).toEqual(await whole);
       expect(await fleet.known()).toEqual(fleet.listed());
       return (await fleet.state()).phase;

@@ -5,15 +5,11 @@ import { type Filter, everySim, matches, parseFilter } from "#fleet/filter.ts";
 import { pickFields, textOf } from "#fleet/sim/sim-fields.ts";
 import { countSims, maxSorted, orderOf, sortedPage } from "#jobs/inventory/sims.ts";
 import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
-import { Inventory } from "#jobs/inventory/store/inventory.ts";
-import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { keptBounds } from "../ledger/run-of.ts";
+import { storesOn } from "./sync-harness.ts";
 
 const { redis, keys } = openTestRedis();
-const storeDeps = { redis, keys, bounds: keptBounds };
-const inventory = new Inventory(storeDeps);
-const syncs = new SyncLog(storeDeps);
+const { inventory, syncs } = storesOn({ redis, keys });
 const fields = ["speedClass", "status", "groupId", "tags", "online", "deep.er", "imsi"];
 const selection = { fields, secrets: new Set<string>(), places: {} };
 

@@ -12,15 +12,15 @@ import type { Account } from "#api/account.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { Inventory, type SimPresence } from "#jobs/inventory/store/inventory.ts";
+import type { Inventory, SimPresence } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { SyncLog, type SyncState } from "#jobs/inventory/store/sync-record.ts";
+import type { SyncLog, SyncState } from "#jobs/inventory/store/sync-record.ts";
 import { redisTimeMs } from "#redis/node.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
-import { type SyncParts, accountOf, syncParts, workOn } from "./sync-harness.ts";
+import { type SyncParts, accountOf, storesOn, syncParts, workOn } from "./sync-harness.ts";
 
 export interface FleetOptions extends Partial<SandboxOptions> {
   readonly wording?: Wording;
@@ -103,9 +103,8 @@ export class FleetHarness {
   /** A process that works on the same fleet. @param around wraps what it uses */
   process(around: Around): { work: () => Promise<WorkResult> } {
     const { redis, keys } = this.#place;
-    const storeDeps = { redis: around("redis", redis), keys, bounds: keptBounds };
     const client = around("client", this.#deps.client);
-    const deps = { ...this.#deps, inventory: new Inventory(storeDeps), syncs: new SyncLog(storeDeps) };
+    const deps = { ...this.#deps, ...storesOn({ redis: around("redis", redis), keys }) };
     return { work: () => workOn(deps, { ...this.account, client }) };
   }
 
@@ -147,6 +146,12 @@ export class FleetHarness {
   async events(types?: readonly EventType[]): Promise<Record<string, unknown>[]> {
     const { events } = await this.feed.newest({ profile: this.profile, types }, { limit: 100_000 });
     return events.toReversed().map(({ type, fields }) => ({ type, ...fields }));
+  }
+
+  /** What must come out the same, however often a sync was killed. */
+  async result(): Promise<unknown> {
+    const { inventory: _, profile: __, startedAtMs: ___, finishedAtMs: ____, ...state } = await this.state();
+    return { state, known: await this.known(), gone: await this.known("gone"), events: await this.events() };
   }
 
   /** Calls of the list so far. */

@@ -9,16 +9,14 @@ import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { everySim } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim/sim-fields.ts";
-import { Inventory } from "#jobs/inventory/store/inventory.ts";
-import { SyncLog, type SyncState } from "#jobs/inventory/store/sync-record.ts";
+import type { SyncState } from "#jobs/inventory/store/sync-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
+import { storesOn } from "./sync-harness.ts";
 
 const { redis, keys } = openTestRedis();
-const storeDeps = { redis, keys, bounds: keptBounds };
-const syncs = new SyncLog(storeDeps);
-const inventory = new Inventory(storeDeps);
-const feed = new Feed({ ...storeDeps, clock: systemClock });
+const { inventory, syncs } = storesOn({ redis, keys });
+const feed = new Feed({ redis, keys, bounds: keptBounds, clock: systemClock });
 
 /** A SIM and its class. */
 type Listed = readonly [key: string, speedClass: string];

@@ -31,14 +31,18 @@ export function syncParts(of: {
   coverage: "g" | "jp";
 }): SyncParts {
   const { redis, keys, url, profile, wording, coverage } = of;
-  const storeDeps = { redis, keys, bounds: keptBounds };
   const client = clientFor(url, {
     profile: { name: profile, coverage, wording },
     endpoints: { global: url, japan: url },
     credentials: () => [{ kind: "auth-key", authKeyId: "keyId-sandbox", authKey: new Secret("secret-sandbox") }],
     clock: systemClock,
   });
-  return { profile, inventory: new Inventory(storeDeps), syncs: new SyncLog(storeDeps), client };
+  return { profile, ...storesOn({ redis, keys }), client };
+}
+
+export function storesOn(place: { redis: Redis; keys: Keys }): { inventory: Inventory; syncs: SyncLog } {
+  const storeDeps = { ...place, bounds: keptBounds };
+  return { inventory: new Inventory(storeDeps), syncs: new SyncLog(storeDeps) };
 }
 
 export function accountOf(client: PlatformClient, wording: Wording, fields: readonly string[] = usualFields): Account {

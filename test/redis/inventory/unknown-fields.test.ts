@@ -5,15 +5,10 @@ import { parseFilter } from "#fleet/filter.ts";
 import { assertFieldsKnown } from "#jobs/inventory/sims.ts";
 import { filterSource } from "#jobs/runs/plan/row-source.ts";
 import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
-import { Inventory } from "#jobs/inventory/store/inventory.ts";
-import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { keptBounds } from "../ledger/run-of.ts";
+import { storesOn } from "./sync-harness.ts";
 
-const { redis, keys } = openTestRedis();
-const storeDeps = { redis, keys, bounds: keptBounds };
-const inventory = new Inventory(storeDeps);
-const syncs = new SyncLog(storeDeps);
+const { inventory, syncs } = storesOn(openTestRedis());
 const fields = ["speedClass", "status", "groupId", "tags"];
 const selection = { fields, secrets: new Set<string>(), places: {} };
 const records: readonly Record<string, unknown>[] = [

@@ -7,6 +7,7 @@ import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import type { Operation } from "#api/operations/operation.ts";
 import { PlatformError } from "#core/errors.ts";
 import { seeds } from "../../support/long.ts";
+import { anyText } from "../../support/any-text.ts";
 
 const placed = {
   bucket: "default.Sim",
@@ -136,7 +137,7 @@ describe("error bodies", () => {
 
   it("reading any error body never throws and yields bounded text", () => {
     const text = fc.oneof(
-      fc.string({ unit: "binary", maxLength: 2_000 }),
+      anyText({ maxLength: 2_000 }),
       fc.json(),
       fc
         .record({ code: fc.jsonValue(), message: fc.jsonValue(), errorMessage: fc.jsonValue() })

@@ -1,5 +1,6 @@
 /** Ids that try to change where a call goes, for every test of a path. */
 import fc from "fast-check";
+import { anyText } from "../../support/any-text.ts";
 
 export const hostileIds = [
   "..",
@@ -40,7 +41,7 @@ const piece = fc.constantFrom(
 );
 
 export const anyId = fc.oneof(
-  fc.string({ unit: "binary" }),
+  anyText(),
   fc.array(piece).map((pieces) => pieces.join("")),
   fc.stringMatching(/^[\w.-]{1,20}$/),
   fc.constantFrom(...hostileIds),

@@ -11,10 +11,11 @@ import {
   unpackOutcomes,
   unpackRows,
 } from "#jobs/runs/ledger/packing.ts";
+import { anyText } from "../../support/any-text.ts";
 
 const text = fc.oneof(
   fc.string({ unit: "grapheme" }),
-  fc.string({ unit: "binary" }),
+  anyText(),
   fc.constantFrom("", "東京–①", 'Zürich, "Halle 7"\r\n', "\u0000\ud800", "🛰️"),
 );
 const row = (index: number): fc.Arbitrary<StoredRow> =>

@@ -4,6 +4,7 @@ import { type SimFields, pickFields } from "#fleet/sim/sim-fields.ts";
 import { decodeName, decodeValue, encodeName } from "#fleet/sim/field-text.ts";
 import { seeds } from "../../support/long.ts";
 import { decodeSim, encodeFields, encodeRecord } from "#jobs/inventory/records/sim-record.ts";
+import { anyText } from "../../support/any-text.ts";
 
 function recordOf(fields: SimFields, header = "7 sync 1000 2000 -"): string {
   return `${header}\n${encodeFields(fields)}`;
@@ -14,7 +15,7 @@ function fieldsOf(record: unknown, names: readonly string[]): SimFields {
 }
 
 const hostile = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 8 }),
+  anyText({ maxLength: 8 }),
   fc.string({
     unit: fc.constantFrom("=", ":", "%", ",", " ", "\n", "\r", "\0", "\u2028", "\u0085", ".", "é", "\ud800"),
     maxLength: 8,
