@@ -42,11 +42,17 @@ process.env["NODE_COMPILE_CACHE"] ??= `${import.meta.dirname}/node_modules/.cach
 
 /** Tests of what the dashboard's build collects. Vite loads their modules; those of all others are loaded by Node, faster. */
 const bundled = ["test/unit/web/sentences.test.ts"];
-/** Tests without processes or Redis: those of `npm run test:unit`. */
-const unit = { include: ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"] };
+const redis = "test/support/redis-global-setup.ts";
 const all = {
-  include: isLong ? withLongForm() : ["test/**/*.test.ts"],
-  globalSetup: ["test/support/redis-global-setup.ts", "test/support/built-cli-setup.ts"],
+  globalSetup: [redis, "test/support/built-cli-setup.ts"],
+  include: ["test/**/*.test.ts"],
+  exclude: bundled,
+};
+/** Those of `npm run test:unit` need neither processes nor Redis, those of `npm test` start neither dist/ nor a browser. */
+const suites: Partial<Record<string, object>> = {
+  unit: { include: ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"], exclude: bundled },
+  source: { ...all, globalSetup: [redis], exclude: [...bundled, "test/e2e/**", "test/web/**"] },
+  long: { ...all, include: withLongForm() },
 };
 
 export default defineConfig(({ mode }) => ({
@@ -69,8 +75,7 @@ export default defineConfig(({ mode }) => ({
         extends: true,
         test: {
           name: "simfleet",
-          ...(mode === "unit" ? unit : all),
-          exclude: bundled,
+          ...(suites[isLong ? "long" : mode] ?? all),
           experimental: { viteModuleRunner: false },
         },
       },
