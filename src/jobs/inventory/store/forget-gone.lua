@@ -22,6 +22,7 @@ for at = 5, #ARGV do
     removed = removed + 1
   end
 end
+write_bits()
 if removed == 0 then return 0 end
 local roll = redis.call('GET', inv.roll .. chunk)
 redis.call('SET', inv.roll .. chunk, (string.gsub(roll, '[^\n]+', is_removed)))

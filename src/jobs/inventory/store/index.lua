@@ -11,8 +11,29 @@ local MOST_FIELDS = 64
 local MOST_BITMAPS = 512 -- of all fields: at most 64 bytes for each SIM
 local OBJECT = '={}'
 
+-- Bits to write, by bitmap, as arguments of BITFIELD: a command for each bit takes most of the time of a first sync.
+local bits = {}
+local MOST_ARGUMENTS = 4000 -- unpack takes less than 8000
+
+local function write_bits()
+  for bitmap, ops in pairs(bits) do redis.call('BITFIELD', bitmap, unpack(ops)) end
+  bits = {}
+end
+
+-- Writes a bit with the next `write_bits`.
+local function put_bit(bitmap, ordinal, value)
+  local ops = bits[bitmap]
+  if not ops then
+    ops = {}
+    bits[bitmap] = ops
+  end
+  local at = #ops
+  ops[at + 1], ops[at + 2], ops[at + 3], ops[at + 4] = 'SET', 'u1', ordinal, value
+  if at + 4 >= MOST_ARGUMENTS then write_bits() end
+end
+
 -- fields: name -> { ids = { value, after its mark `=` or `:` -> number of its bitmap }, count }, or false if it is not
--- indexed.
+-- indexed. Numbers of bitmaps and ordinals are texts, since Redis takes longer to write a number than to set a bit.
 local function load_index(key, prefix)
   local index = { key = key, prefix = prefix, fields = {}, fields_count = 0, bitmaps = 0, last_id = 0 }
   local entries = redis.call('HGETALL', key)
@@ -24,7 +45,7 @@ local function load_index(key, prefix)
       index.fields[entries[at]] = false
       index.fields_count = index.fields_count + 1
     else
-      local id = tonumber(entries[at + 1])
+      local id = entries[at + 1]
       local field = index.fields[name]
       if not field then
         field = { ids = {}, count = 0 }
@@ -34,7 +55,7 @@ local function load_index(key, prefix)
       field.ids[value] = id
       field.count = field.count + 1
       index.bitmaps = index.bitmaps + 1
-      index.last_id = math.max(index.last_id, id)
+      index.last_id = math.max(index.last_id, tonumber(id))
     end
   end
   return index
@@ -47,7 +68,9 @@ end
 
 local function remove_bitmap(index, name, value)
   local field = index.fields[name]
-  redis.call('UNLINK', index.prefix .. field.ids[value])
+  local bitmap = index.prefix .. field.ids[value]
+  bits[bitmap] = nil
+  redis.call('UNLINK', bitmap)
   redis.call('HDEL', index.key, name .. value)
   field.ids[value] = nil
   field.count = field.count - 1
@@ -56,6 +79,7 @@ end
 
 -- Removes the bitmaps of values that no SIM has anymore.
 local function remove_unused(index, name)
+  write_bits()
   for value, id in pairs(index.fields[name].ids) do
     if redis.call('BITPOS', index.prefix .. id, 1) == -1 then remove_bitmap(index, name, value) end
   end
@@ -84,8 +108,8 @@ local function bitmap_for(index, name, value)
   if field.ids[value] then return field.ids[value] end
   if field.count >= MOST_VALUES then remove_unused(index, name) end
   if field.count >= MOST_VALUES or index.bitmaps >= MOST_BITMAPS then return drop_field(index, name) end
-  local id = index.last_id + 1
-  index.last_id, index.bitmaps, field.count = id, index.bitmaps + 1, field.count + 1
+  index.last_id, index.bitmaps, field.count = index.last_id + 1, index.bitmaps + 1, field.count + 1
+  local id = string.format('%d', index.last_id)
   field.ids[value] = id
   redis.call('HSET', index.key, name .. value, id)
   return id
@@ -121,10 +145,10 @@ local function index_fields(index, ordinal, before, after)
   add_objects(after)
   for name, value in pairs(before) do
     local field = after[name] ~= value and index.fields[name]
-    if field and field.ids[value] then redis.call('SETBIT', index.prefix .. field.ids[value], ordinal, 0) end
+    if field and field.ids[value] then put_bit(index.prefix .. field.ids[value], ordinal, '0') end
   end
   for name, value in pairs(after) do
     local id = before[name] ~= value and bitmap_for(index, name, value)
-    if id then redis.call('SETBIT', index.prefix .. id, ordinal, 1) end
+    if id then put_bit(index.prefix .. id, ordinal, '1') end
   end
 end

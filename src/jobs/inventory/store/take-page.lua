@@ -29,7 +29,7 @@ local count = { sims = is_last and page_length or 0, added = 0, changed = 0, ret
 
 local function take(sim, text, lines)
   local record = split_record(text)
-  redis.call('SETBIT', inv.seen, record.ordinal, 1)
+  put_bit(inv.seen, record.ordinal, '1')
   if record.by ~= 'sync' and tonumber(record.updated) >= as_of then return end
   if welcome_back(inv, sim, record, 'external', sync_id) then count.returned = count.returned + 1 end
   local is_incomplete = record.by == 'answer'
@@ -47,7 +47,7 @@ local function take(sim, text, lines)
   redis.call('HSET', inv.sims, sim, join_record(record))
 end
 
-for ordinal in string.gmatch(ARGV[11], '%d+') do redis.call('SETBIT', inv.seen, ordinal, 1) end
+for ordinal in string.gmatch(ARGV[11], '%d+') do put_bit(inv.seen, ordinal, '1') end
 for sim, lines in string.gmatch(ARGV[12], '([^\n\r]+)\n([^\r]*)\r') do
   local text = redis.call('HGET', inv.sims, sim)
   if text then
@@ -57,6 +57,7 @@ for sim, lines in string.gmatch(ARGV[12], '([^\n\r]+)\n([^\r]*)\r') do
     count.added = count.added + 1
   end
 end
+write_gathered(inv)
 for name, by in pairs(count) do
   if by > 0 then redis.call('HINCRBY', KEYS[9], name, by) end
 end

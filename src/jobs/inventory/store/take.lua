@@ -35,7 +35,7 @@ end
 local function split_record(record)
   local header, lines = string.match(record, '^([^\n]*)\n?(.*)$')
   local ordinal, by, added, updated, gone = string.match(header, '^(%d+) (%S+) (%d+) (%d+) (%S+)$')
-  return { ordinal = tonumber(ordinal), by = by, added = added, updated = updated, gone = gone, lines = lines }
+  return { ordinal = ordinal, by = by, added = added, updated = updated, gone = gone, lines = lines }
 end
 
 local function join_record(r)
@@ -88,30 +88,39 @@ local function by_of_claim(inv, sim, cause)
   end
 end
 
+local function write_added(inv)
+  if #inv.added == 0 then return end
+  local chunk = math.floor((inv.next - 1) / SIMS_PER_CHUNK)
+  redis.call('APPEND', inv.roll .. chunk, table.concat(inv.added, '\n') .. '\n')
+  redis.call('HSET', inv.head, 'next', string.format('%d', inv.next))
+  redis.call('HINCRBY', inv.head, 'known', #inv.added)
+  inv.added = {}
+end
+
 local function add_sim(inv, sim, lines, by, cause)
-  local ordinal = inv.next
-  inv.next = ordinal + 1
-  local record = { ordinal = ordinal, by = by, added = inv.now, updated = inv.now, gone = '-', lines = lines }
-  redis.call('HSET', inv.sims, sim, join_record(record))
-  index_fields(inv.index, ordinal, {}, fields_of(lines))
-  local chunk = math.floor(ordinal / SIMS_PER_CHUNK)
-  if ordinal % SIMS_PER_CHUNK == 0 and chunk > 0 then
+  local place = inv.next
+  local chunk = math.floor(place / SIMS_PER_CHUNK)
+  if place % SIMS_PER_CHUNK == 0 and chunk > 0 then
+    write_added(inv)
     -- Redis allocates twice the needed size for a growing string: write the previous chunk again at its size.
     redis.call('SET', inv.roll .. chunk - 1, redis.call('GET', inv.roll .. chunk - 1))
   end
-  redis.call('APPEND', inv.roll .. chunk, sim .. '\n')
-  redis.call('SETBIT', inv.listed, ordinal, 1)
-  redis.call('SETBIT', inv.seen, ordinal, 1)
-  redis.call('HSET', inv.head, 'next', inv.next)
-  redis.call('HINCRBY', inv.head, 'known', 1)
+  inv.next = place + 1
+  inv.added[#inv.added + 1] = sim
+  local ordinal = string.format('%d', place)
+  local record = { ordinal = ordinal, by = by, added = inv.now, updated = inv.now, gone = '-', lines = lines }
+  redis.call('HSET', inv.sims, sim, join_record(record))
+  index_fields(inv.index, ordinal, {}, fields_of(lines))
+  put_bit(inv.listed, ordinal, '1')
+  put_bit(inv.seen, ordinal, '1')
   if inv.is_settled then emit_about(inv, 'sim.added', sim, by == 'sync' and 'external' or 'run', cause) end
 end
 
 local function welcome_back(inv, sim, record, by, cause)
   if record.gone == '-' then return false end
   record.gone = '-'
-  redis.call('SETBIT', inv.listed, record.ordinal, 1)
-  redis.call('SETBIT', inv.gone, record.ordinal, 0)
+  put_bit(inv.listed, record.ordinal, '1')
+  put_bit(inv.gone, record.ordinal, '0')
   redis.call('HINCRBY', inv.head, 'known', 1)
   redis.call('HINCRBY', inv.head, 'gone', -1)
   emit_about(inv, 'sim.returned', sim, by, cause)
@@ -158,8 +167,14 @@ local function take_answer(inv, sim, seen, returned, run)
   end
   if record.by == 'sync' then record.by = 'run' end
   record.updated = inv.now
-  redis.call('SETBIT', inv.seen, record.ordinal, 1)
+  put_bit(inv.seen, record.ordinal, '1')
   redis.call('HSET', inv.sims, sim, join_record(record))
+end
+
+-- Writes what the functions above have gathered of all SIMs: call it after the last one.
+local function write_gathered(inv)
+  write_added(inv)
+  write_bits()
 end
 
 local function inventory(keys, profile, most)
@@ -167,6 +182,6 @@ local function inventory(keys, profile, most)
   return {
     sims = keys[1], head = keys[2], roll = keys[3], index = load_index(keys[4], keys[8]), seen = keys[5], claims = keys[6],
     events = keys[7], listed = keys[8] .. 'listed', gone = keys[8] .. 'gone', profile = profile, most = most, now = now_ms(),
-    next = tonumber(head[1] or '0'), is_settled = head[2] and true,
+    next = tonumber(head[1] or '0'), added = {}, is_settled = head[2] and true,
   }
 end

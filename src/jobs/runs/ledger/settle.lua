@@ -89,6 +89,7 @@ for at = 9, #ARGV do
     end
   end
 end
+write_gathered(inv)
 
 local pending = number(2) - count.done - count.skipped - count.rejected - count.failed - count.unknown
 local update = { 'done', count.done, 'skipped', count.skipped, 'rejected', count.rejected, 'failed', count.failed,
