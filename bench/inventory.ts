@@ -170,7 +170,7 @@ async function compareSpeed(): Promise<void> {
             sandbox: micros((await cpuSecondsOf(sandboxPid)) - before.sandbox),
           });
         }
-        await forget("a");
+        await forget();
       }
     }
     console.log(`(a command that finds nothing takes ${start.cpuSeconds.toFixed(2)} s of processor time)`);
@@ -179,13 +179,8 @@ async function compareSpeed(): Promise<void> {
 }
 
 /** Deletes a part's inventory so that it does not affect the next; synchronously, since what remains is measured. */
-async function forget(profile: string): Promise<void> {
-  let cursor = "0";
-  do {
-    const [next, found] = await redis.scan(cursor, "MATCH", `${keys.sims(profile)}*`, "COUNT", 1_000);
-    if (found.length > 0) await redis.del(...found);
-    cursor = next;
-  } while (cursor !== "0");
+async function forget(): Promise<void> {
+  await redis.flushall("SYNC");
 }
 
 /** Syncs a fleet of each size and takes the requested measurements. */
@@ -203,7 +198,7 @@ async function measureSizes(): Promise<void> {
       if (sims === max && parts.has("f")) tables.f.push(await usageRow(env));
       if (sims >= Math.min(100_000, max) && parts.has("e")) tables.e.push(await planRow(env, sims));
     });
-    await forget(`s-${sims}`);
+    await forget();
   }
   if (parts.has("c")) tables.c.push(await fullestRecords());
   show("b: peak memory, MB", tables.b);
@@ -292,7 +287,7 @@ async function fullestRecords(): Promise<Table[number]> {
   if (state?.sims !== max) throw new Error(`the sync took ${state?.sims} of ${max}`);
   await syncs.sweep(profile, state, selection.fields);
   const row = await bytesRow("group of 36 characters and subscription each", profile, { before, sims: max });
-  await forget(profile);
+  await forget();
   return row;
 }
 
