@@ -49,7 +49,7 @@ end
 
 for ordinal in string.gmatch(ARGV[11], '%d+') do put_bit(inv.seen, ordinal, '1') end
 for sim, lines in string.gmatch(ARGV[12], '([^\n\r]+)\n([^\r]*)\r') do
-  local text = redis.call('HGET', inv.sims, sim)
+  local text = record_of(inv, sim)
   if text then
     take(sim, text, lines)
   else

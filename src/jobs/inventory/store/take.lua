@@ -88,13 +88,20 @@ local function by_of_claim(inv, sim, cause)
   end
 end
 
+-- Writes the new SIMs in a few commands, so that a script that ends with an error does not leave a part of one.
 local function write_added(inv)
   if #inv.added == 0 then return end
   local chunk = math.floor((inv.next - 1) / SIMS_PER_CHUNK)
-  redis.call('APPEND', inv.roll .. chunk, table.concat(inv.added, '\n') .. '\n')
   redis.call('HSET', inv.head, 'next', string.format('%d', inv.next))
   redis.call('HINCRBY', inv.head, 'known', #inv.added)
-  inv.added = {}
+  redis.call('APPEND', inv.roll .. chunk, table.concat(inv.added, '\n') .. '\n')
+  redis.call('HSET', inv.sims, unpack(inv.records))
+  inv.added, inv.records, inv.is_new = {}, {}, {}
+end
+
+local function record_of(inv, sim)
+  if inv.is_new[sim] then write_added(inv) end
+  return redis.call('HGET', inv.sims, sim)
 end
 
 local function add_sim(inv, sim, lines, by, cause)
@@ -106,10 +113,10 @@ local function add_sim(inv, sim, lines, by, cause)
     redis.call('SET', inv.roll .. chunk - 1, redis.call('GET', inv.roll .. chunk - 1))
   end
   inv.next = place + 1
-  inv.added[#inv.added + 1] = sim
   local ordinal = string.format('%d', place)
   local record = { ordinal = ordinal, by = by, added = inv.now, updated = inv.now, gone = '-', lines = lines }
-  redis.call('HSET', inv.sims, sim, join_record(record))
+  inv.added[#inv.added + 1], inv.is_new[sim] = sim, true
+  inv.records[#inv.records + 1], inv.records[#inv.records + 2] = sim, join_record(record)
   index_fields(inv.index, ordinal, {}, fields_of(lines))
   put_bit(inv.listed, ordinal, '1')
   put_bit(inv.seen, ordinal, '1')
@@ -141,7 +148,7 @@ end
 -- it was not known. If the SIM has changed since, calls have overlapped and this response may be older than what is
 -- stored: only the fields that the change set are taken then.
 local function take_answer(inv, sim, seen, returned, run)
-  local text = redis.call('HGET', inv.sims, sim)
+  local text = record_of(inv, sim)
   if not text then return add_sim(inv, sim, seen.lines, 'answer', run) end
   local record = split_record(text)
   welcome_back(inv, sim, record, 'run', run)
@@ -182,6 +189,6 @@ local function inventory(keys, profile, most)
   return {
     sims = keys[1], head = keys[2], roll = keys[3], index = load_index(keys[4], keys[8]), seen = keys[5], claims = keys[6],
     events = keys[7], listed = keys[8] .. 'listed', gone = keys[8] .. 'gone', profile = profile, most = most, now = now_ms(),
-    next = tonumber(head[1] or '0'), added = {}, is_settled = head[2] and true,
+    next = tonumber(head[1] or '0'), added = {}, records = {}, is_new = {}, is_settled = head[2] and true,
   }
 end
