@@ -41,8 +41,8 @@ export function syncParts(of: {
 }
 
 export function storesOn(place: { redis: Redis; keys: Keys }): { inventory: Inventory; syncs: SyncLog } {
-  const storeDeps = { ...place, bounds: keptBounds };
-  return { inventory: new Inventory(storeDeps), syncs: new SyncLog(storeDeps) };
+  const deps = { ...place, bounds: keptBounds };
+  return { inventory: new Inventory(deps), syncs: new SyncLog(deps) };
 }
 
 export function accountOf(client: PlatformClient, wording: Wording, fields: readonly string[] = usualFields): Account {
