@@ -29,9 +29,7 @@ export function readSecretBytes(path: string): { readonly bytes: Buffer } | { re
   try {
     return { bytes: readFileOnce(path, { links: "follow", access: "private", maxBytes: maxSecretBytes }).bytes };
   } catch (thrown) {
-    if (thrown instanceof FileRefusedError) {
-      return { fault: thrown.kind === "size" ? `${path} is too large for a secret.` : thrown.message };
-    }
+    if (thrown instanceof FileRefusedError) return { fault: thrown.message };
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === "ENOENT") return { fault: `There is no file ${path}.` };
     if (code === "EACCES") return { fault: `${path} cannot be read by this user.` };

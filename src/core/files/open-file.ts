@@ -31,16 +31,8 @@ export interface InputFile {
 }
 
 /** Why a file was not opened; file system errors are passed through unchanged. */
-export type RefusalKind = "link" | "folder" | "special" | "owner" | "mode" | "size";
-
 export class FileRefusedError extends Error {
-  readonly kind: RefusalKind;
-
-  constructor(kind: RefusalKind, message: string) {
-    super(message);
-    this.name = "FileRefusedError";
-    this.kind = kind;
-  }
+  override readonly name = "FileRefusedError";
 }
 
 /**
@@ -115,21 +107,21 @@ function flagsOf({ links }: FileRules): number {
 }
 
 function check(path: string, stats: Stats, { maxBytes, access, isOneName }: FileRules): void {
-  if (stats.isDirectory()) throw new FileRefusedError("folder", `${path} is a folder, not a file.`);
+  if (stats.isDirectory()) throw new FileRefusedError(`${path} is a folder, not a file.`);
   if (!stats.isFile()) {
-    throw new FileRefusedError("special", `${path} is not a regular file, but a pipe, socket or device.`);
+    throw new FileRefusedError(`${path} is not a regular file, but a pipe, socket or device.`);
   }
   if (isOneName === true && stats.nlink > 1) {
-    throw new FileRefusedError("link", `${path} has a second name (a hard link).`);
+    throw new FileRefusedError(`${path} has a second name (a hard link).`);
   }
   if (access === "private" && !isOurs(stats.uid)) {
     const message = `${path} belongs to another user (ID ${stats.uid}), who can change it. Run simfleet as that user (sudo -u '#${stats.uid}' simfleet …), or name a copy of your own`;
-    throw new FileRefusedError("owner", message);
+    throw new FileRefusedError(message);
   }
   if (access === "private" && (stats.mode & 0o077) !== 0) {
     const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
     const message = `${path} can be read by others (mode ${mode}). Fix it with: chmod 600 ${path}`;
-    throw new FileRefusedError("mode", message);
+    throw new FileRefusedError(message);
   }
   if (maxBytes !== undefined && stats.size > maxBytes) throw tooLarge(path, stats.size, maxBytes);
 }
@@ -145,15 +137,15 @@ export function ownId(): number | undefined {
 }
 
 function tooLarge(path: string, bytes: number, maxBytes: number): FileRefusedError {
-  return new FileRefusedError("size", `${path} is too large (${bytes} bytes; at most ${maxBytes}).`);
+  return new FileRefusedError(`${path} is too large (${bytes} bytes; at most ${maxBytes}).`);
 }
 
 /** With O_NOFOLLOW a link is ELOOP; a socket is ENXIO. */
 function asRefusal(thrown: unknown, path: string): unknown {
   const { code } = thrown as NodeJS.ErrnoException;
-  if (code === "ELOOP") return new FileRefusedError("link", `${path} is a symbolic link, which is not followed.`);
+  if (code === "ELOOP") return new FileRefusedError(`${path} is a symbolic link, which is not followed.`);
   if (code === "ENXIO") {
-    return new FileRefusedError("special", `${path} is not a regular file, but a pipe, socket or device.`);
+    return new FileRefusedError(`${path} is not a regular file, but a pipe, socket or device.`);
   }
   return thrown;
 }

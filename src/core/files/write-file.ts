@@ -83,7 +83,7 @@ export async function writeInto(path: string, content: Content): Promise<void> {
   const handle = await open(path, constants.O_WRONLY | constants.O_NOCTTY);
   try {
     if ((await handle.stat()).isFile()) {
-      throw new FileRefusedError("special", `${path} was replaced by a regular file while it was opened.`);
+      throw new FileRefusedError(`${path} was replaced by a regular file while it was opened.`);
     }
     await writeAll(handle, content);
   } finally {
@@ -102,7 +102,7 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
   });
   const { uid, mode } = await checkFolder(path);
   if (uid !== (ownId() ?? uid)) {
-    throw new FileRefusedError("owner", `The folder ${path} belongs to another user (ID ${uid}).`);
+    throw new FileRefusedError(`The folder ${path} belongs to another user (ID ${uid}).`);
   }
   if ((mode & 0o077) !== 0) await chmod(path, 0o700);
 }
@@ -111,11 +111,11 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
 export async function checkFolder(path: string): Promise<Stats> {
   const stats = await lstat(path);
   if (stats.isSymbolicLink()) {
-    throw new FileRefusedError("link", `${path} is a symbolic link; it must be a folder.`);
+    throw new FileRefusedError(`${path} is a symbolic link; it must be a folder.`);
   }
-  if (!stats.isDirectory()) throw new FileRefusedError("special", `${path} is not a folder.`);
+  if (!stats.isDirectory()) throw new FileRefusedError(`${path} is not a folder.`);
   if (!isOurs(stats.uid)) {
-    throw new FileRefusedError("owner", `The folder ${path} belongs to another user (ID ${stats.uid}).`);
+    throw new FileRefusedError(`The folder ${path} belongs to another user (ID ${stats.uid}).`);
   }
   return stats;
 }
@@ -132,7 +132,7 @@ export async function holdFolder(path: string): Promise<FileHandle> {
   const { ino, dev } = await handle.stat();
   if (ino === checked.ino && dev === checked.dev) return handle;
   await handle.close();
-  throw new FileRefusedError("link", `${path} was exchanged while it was opened.`);
+  throw new FileRefusedError(`${path} was exchanged while it was opened.`);
 }
 
 /** @throws EEXIST if the name is taken, even by a link */

@@ -55,21 +55,21 @@ describe("opening files", () => {
     symlinkSync(at("file"), at("link"));
     expect(readFileOnce(at("link"), { links: "follow", maxBytes: 100 }).bytes.toString()).toBe("content");
     expect(() => readFileOnce(at("link"), { links: "refuse", maxBytes: 100 })).toThrow(/is a symbolic link/);
-    await expect(openFile(at("link"), { links: "refuse" })).rejects.toMatchObject({ kind: "link" });
+    await expect(openFile(at("link"), { links: "refuse" })).rejects.toThrow("is a symbolic link");
   });
 
   it("opening a file refuses a hard link where only one name is allowed", async () => {
     write("file");
     linkSync(at("file"), at("second"));
-    await expect(openFile(at("second"), { links: "refuse", isOneName: true })).rejects.toMatchObject({ kind: "link" });
+    await expect(openFile(at("second"), { links: "refuse", isOneName: true })).rejects.toThrow("a second name");
   });
 
   it("opening a pipe, a folder, or a device is refused without blocking", async () => {
     for (const path of [pipe("pipe"), "/dev/null"]) {
-      await expect(openFile(path, { links: "follow" })).rejects.toMatchObject({ kind: "special" });
+      await expect(openFile(path, { links: "follow" })).rejects.toThrow("a pipe, socket or device");
       expect(() => readFileOnce(path, { links: "follow", maxBytes: 100 })).toThrow(/is not a regular file/);
     }
-    await expect(openFile(folder, { links: "follow" })).rejects.toMatchObject({ kind: "folder" });
+    await expect(openFile(folder, { links: "follow" })).rejects.toThrow("is a folder");
   });
 
   it("opening a file refuses more bytes than allowed", () => {
@@ -149,7 +149,7 @@ describe("writing files", () => {
 
   it("writing into a pipe or device refuses a regular file and leaves it unchanged", async () => {
     const path = write("file", "untouched");
-    await expect(writeInto(path, "new")).rejects.toMatchObject({ kind: "special" });
+    await expect(writeInto(path, "new")).rejects.toThrow("a regular file");
     expect(readFileSync(path, "utf8")).toBe("untouched");
     await writeInto("/dev/null", "new");
   });
@@ -165,8 +165,8 @@ describe("private folders", () => {
   it("a private folder is refused if it is a link or a file, and closed if it is open to others", async () => {
     mkdirSync(at("real"), { mode: 0o700 });
     symlinkSync(at("real"), at("link"));
-    await expect(ensurePrivateFolder(at("link"))).rejects.toMatchObject({ kind: "link" });
-    await expect(ensurePrivateFolder(write("file"))).rejects.toMatchObject({ kind: "special" });
+    await expect(ensurePrivateFolder(at("link"))).rejects.toThrow("a symbolic link");
+    await expect(ensurePrivateFolder(write("file"))).rejects.toThrow("not a folder");
     chmodSync(at("real"), 0o755);
     await ensurePrivateFolder(at("real"));
     expect(statSync(at("real")).mode & 0o777).toBe(0o700);
@@ -175,7 +175,7 @@ describe("private folders", () => {
   it.runIf(isRoot)(`a private folder is refused if it belongs to another user${unlessRoot}`, async () => {
     mkdirSync(at("theirs"), { mode: 0o700 });
     chownSync(at("theirs"), 12_345, 12_345);
-    await expect(ensurePrivateFolder(at("theirs"))).rejects.toMatchObject({ kind: "owner" });
-    await expect(checkFolder(at("theirs"))).rejects.toMatchObject({ kind: "owner" });
+    await expect(ensurePrivateFolder(at("theirs"))).rejects.toThrow("another user");
+    await expect(checkFolder(at("theirs"))).rejects.toThrow("another user");
   });
 });

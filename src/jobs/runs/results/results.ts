@@ -147,7 +147,7 @@ export async function assertCanWrite(path: string | undefined, input?: string): 
     );
   try {
     const present = await stat(path).catch(() => undefined);
-    if (present?.isDirectory() === true) throw new FileRefusedError("special", "it is a folder");
+    if (present?.isDirectory() === true) throw new FileRefusedError("it is a folder");
     // A file is replaced by a new one in its folder; a pipe or a device is written in place.
     if (present === undefined || present.isFile()) await access(dirname(path), constants.W_OK | constants.X_OK);
     else await access(path, constants.W_OK);
@@ -161,7 +161,7 @@ export async function assertCanWrite(path: string | undefined, input?: string): 
 async function refuseForeignLink(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (found?.isSymbolicLink() !== true || isOurs(found.uid)) return;
-  throw new FileRefusedError("link", `it is a symbolic link of another user (ID ${found.uid})`);
+  throw new FileRefusedError(`it is a symbolic link of another user (ID ${found.uid})`);
 }
 
 function isFileProblem(thrown: unknown): boolean {
