@@ -1,5 +1,6 @@
 /** Calls and operations of the platform; a call is read with minimal work. */
 import type { IncomingMessage } from "node:http";
+import { jsonIn } from "#core/json.ts";
 import type { Accounts, Holder } from "./account/accounts.ts";
 import type { ApiGroup, SandboxOptions } from "./options.ts";
 import { Refusal, type RefusalName } from "./refusals.ts";
@@ -67,11 +68,9 @@ function headOf(request: IncomingMessage, names: HeaderNames) {
 export function bodyJson({ bodyText, contentType, isTooLarge }: Received): unknown {
   if (isTooLarge) throw new Refusal("bodyTooLarge");
   if (bodyText !== "" && !/^application\/json\b/i.test(contentType ?? "")) throw new Refusal("bodyTypeWrong");
-  try {
-    return JSON.parse(bodyText);
-  } catch {
-    throw new Refusal("bodyNotJson");
-  }
+  const value = jsonIn(bodyText);
+  if (value === undefined) throw new Refusal("bodyNotJson");
+  return value;
 }
 
 /** The body as a JSON object. @throws Refusal if it is not one */

@@ -7,9 +7,9 @@ import { createPublicKey } from "node:crypto";
 import { compactVerify, type CompactVerifyGetKey, createRemoteJWKSet, customFetch } from "jose";
 import { z } from "zod";
 import { PlatformError, codeOf } from "#core/errors.ts";
+import { jsonIn } from "#core/json.ts";
 import type { Secret } from "#core/secret.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
-import type { Coverage } from "#fleet/profile.ts";
 import { parseDocumentUrl } from "../http/address.ts";
 import type { Transport } from "../http/transport.ts";
 
@@ -51,17 +51,13 @@ async function readClaims(token: Secret, keyFor: CompactVerifyGetKey) {
   }
   const claims = payloadSchema.safeParse(payload);
   if (!claims.success) throw untrusted("the claims have an unexpected shape");
-  const { exp, iat, operator } = claims.data;
+  const { exp, iat, operator: { coverageTypes: types } = {} } = claims.data;
   return {
     /** Deduplicated, without unknown types; undefined if the token names none. */
-    coverageTypes: operator?.coverageTypes && coveragesIn(operator.coverageTypes),
+    coverageTypes: types && (["g", "jp"] as const).filter((coverage) => types.includes(coverage)),
     expiresAtMs: exp === undefined ? undefined : exp * 1_000,
     issuedAtMs: iat === undefined ? undefined : iat * 1_000,
   };
-}
-
-function coveragesIn(types: readonly unknown[]): Coverage[] {
-  return (["g", "jp"] as const).filter((coverage) => types.includes(coverage));
 }
 
 function untrusted(why: string): PlatformError {
@@ -94,7 +90,7 @@ function remoteKeySet(transport: Transport, url: string, userAgent: string): Com
       throw new PlatformError("PLATFORM_UNAVAILABLE", message, facts);
     }
     const text = answer.body.toString("utf8");
-    if (answer.status === 200 && isKeySet(text)) return new Response(text);
+    if (answer.status === 200 && keySetSchema.safeParse(jsonIn(text)).success) return new Response(text);
     const message = `auth: ${address.host} returned ${answer.status} without a key set. Check ${address.setting}.`;
     throw new PlatformError("PLATFORM_RESPONSE_INVALID", message, facts);
   };
@@ -102,12 +98,4 @@ function remoteKeySet(transport: Transport, url: string, userAgent: string): Com
   // Made for the first token: it loads much of Node.js.
   let keys: CompactVerifyGetKey | undefined;
   return (...of) => (keys ??= createRemoteJWKSet(new URL(url), options))(...of);
-}
-
-function isKeySet(text: string): boolean {
-  try {
-    return keySetSchema.safeParse(JSON.parse(text)).success;
-  } catch {
-    return false;
-  }
 }

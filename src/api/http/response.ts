@@ -2,6 +2,7 @@
  * Turns one response (status, headers, body) into a value or a PlatformError; no I/O, no policy. The interface does not
  * list the platform's statuses (section 7), so they are interpreted by class.
  */
+import { jsonIn } from "#core/json.ts";
 import { lostText } from "./transport-failure.ts";
 import { PlatformError } from "#core/errors.ts";
 import type { Operation } from "../operations/operation.ts";
@@ -51,11 +52,8 @@ export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswe
 /** @throws PlatformError: a truncated body is a lost response; anything else that is not JSON is not from the platform */
 function bodyOf<I, O>(operation: Operation<I, O>, { status, host, body }: PlacedAnswer): unknown {
   const text = body.toString("utf8");
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The parser's own error quotes the body, which may contain a token, so it is not propagated.
-  }
+  const value = jsonIn(text);
+  if (value !== undefined) return value;
   const facts = { operation: operation.id, status, mayHaveApplied: isWrite(operation) };
   const start = text.trimStart()[0];
   if (start === undefined || '{["'.includes(start)) {
@@ -146,12 +144,7 @@ export function readFault(text: string): PlatformFault {
 }
 
 function readJsonFault(text: string): PlatformFault | undefined {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const body = jsonIn(text);
   if (!isPlainObject(body)) return undefined;
   const nested = body["errorMessage"];
   const shape = isPlainObject(nested) ? "nested" : "flat";

@@ -1,5 +1,6 @@
 /** The section `profiles`: accounts of the platform, each with its credentials. */
 import { z } from "zod";
+import { jsonIn } from "#core/json.ts";
 import { group, secret, section, setting } from "../setting.ts";
 import { expecting, oneOf, text } from "../value-types.ts";
 
@@ -18,11 +19,7 @@ export function parseAuthKeyText(written: string) {
   if (!written.trimStart().startsWith("{")) {
     return line.safeParse(written).success ? { authKeyId: undefined, authKey: written } : undefined;
   }
-  try {
-    return both.safeParse(JSON.parse(written)).data;
-  } catch {
-    return undefined;
-  }
+  return both.safeParse(jsonIn(written)).data;
 }
 
 const authKeyText = expecting(
