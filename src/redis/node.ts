@@ -42,7 +42,9 @@ const hints: Readonly<Record<string, string>> = {
 /** @returns a SimfleetError STORE_UNAVAILABLE if Redis rejected the command; any other error unchanged */
 export function inWordsOfRedis(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || thrown.name !== "ReplyError") return thrown;
-  const reasons = [thrown, ...refusedCommands(thrown)].map(({ message }) => message);
+  // A transaction fails with EXECABORT, and lists the errors of its commands separately.
+  const { previousErrors = [] } = thrown as { readonly previousErrors?: readonly Error[] };
+  const reasons = [thrown, ...previousErrors].map(({ message }) => message);
   for (const reason of reasons) {
     const fix = hints[reason.split(" ", 1)[0] ?? ""];
     if (fix === undefined) continue;
@@ -54,11 +56,6 @@ export function inWordsOfRedis(thrown: unknown): unknown {
 /** Removes what is never there, which is a write. @throws SimfleetError STORE_UNAVAILABLE if Redis rejects it, as on a full disk */
 export async function assertWritable(redis: Redis, keys: Keys): Promise<void> {
   await redis.unlink(keys.of("probe")).catch((thrown: unknown) => Promise.reject(inWordsOfRedis(thrown) as Error));
-}
-
-/** A transaction fails with EXECABORT, and lists the errors of its commands separately. */
-function refusedCommands(thrown: Error & { readonly previousErrors?: readonly Error[] }): readonly Error[] {
-  return thrown.previousErrors ?? [];
 }
 
 /** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it rejects writes */

@@ -155,7 +155,8 @@ function passTime(poll: Poll): ScheduleResult {
   const { actedOn = [], setAtMs = 0 } = record;
   if (dueMs === undefined || record.pattern !== pattern || isAhead(setAtMs, nowMs)) return move(known);
   const { latestMs, count, isMissed, isInTime } = passedTimes(schedule, dueMs, nowMs);
-  if (wasActedOn(actedOn, latestMs)) return move(known);
+  // Maybe by a process whose clock was ahead.
+  if (actedOn.some(([fromMs, untilMs]) => fromMs <= latestMs && latestMs <= untilMs)) return move(known);
   const next = { ...known, actedOn: withTime(schedule, actedOn, latestMs) };
   const left = isMissed || count === maxCounted ? count : count - 1;
   const reason = "no worker was running";
@@ -404,11 +405,6 @@ function latestBefore(cron: Cron, knownMs: number, nowMs: number): number {
 
 /** Stretches kept: one more starts whenever a clock jumps ahead, or times were missed. */
 const maxStretches = 10;
-
-/** Whether a time was acted on, maybe by a process whose clock was ahead. */
-function wasActedOn(stretches: readonly Stretch[], atMs: number): boolean {
-  return stretches.some(([fromMs, untilMs]) => fromMs <= atMs && atMs <= untilMs);
-}
 
 /** The stretches with one more time. */
 function withTime({ cron }: Pick<Schedule, "cron">, stretches: readonly Stretch[], atMs: number): Stretch[] {
