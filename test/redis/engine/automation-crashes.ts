@@ -11,6 +11,7 @@ import type { Automation } from "#jobs/automations/config.ts";
 import { everySim } from "#fleet/filter.ts";
 import { actOn } from "#jobs/automations/service.ts";
 import { automationLog } from "#jobs/automations/record.ts";
+import { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import { Keys } from "#redis/keys.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -28,7 +29,7 @@ const events = [1, 2, 3].map((n): Event => {
   const id = `1790000000000-${n}`;
   return { id, type: "sim.added", atMs: 1_790_000_000_000, profile: "default", fields: { sim: `sim-${n}` } };
 });
-const known = { ordinal: 1, addedAtMs: 1, updatedAtMs: 1, updatedBy: "sync", fields: new Map() } as const;
+const known = new KnownSim("1 sync 1 1 -\n");
 
 function begun(place: TestRedis, action: AutomationAction, fault?: Error): CrashSubject {
   const keys = new Keys(`${place.keys.prefix}:${randomBytes(4).toString("hex")}`);

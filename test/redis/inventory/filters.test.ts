@@ -4,7 +4,7 @@ import { systemClock } from "#core/time.ts";
 import { type Filter, everySim, matches, parseFilter } from "#fleet/filter.ts";
 import { pickFields, textOf } from "#fleet/sim/sim-fields.ts";
 import { countSims, maxSorted, orderOf, sortedPage } from "#jobs/inventory/sims.ts";
-import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
+import { KnownSim, encodeRecord } from "#jobs/inventory/records/sim-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { storesOn } from "./sync-harness.ts";
 
@@ -178,7 +178,7 @@ it("a short list is sorted by any field, or by a time of the record", async () =
 
 it("a list of more SIMs than can be sorted by another field than the key names what to do", async () => {
   const many = vi.spyOn(inventory, "scan").mockImplementation(async function* () {
-    const sim = { fields: new Map(), ordinal: 0, addedAtMs: 0, updatedAtMs: 0, updatedBy: "sync" } as const;
+    const sim = new KnownSim("0 sync 0 0 -\n");
     yield await Promise.resolve(Array.from({ length: maxSorted + 1 }, (_, n) => ({ key: String(n), sim })));
   });
   const page = { order: orderOf("imsi"), limit: 3 };

@@ -2,18 +2,13 @@
 import { expect, test } from "vitest";
 import { everySim } from "#fleet/filter.ts";
 import { countByValue } from "#jobs/inventory/sims.ts";
+import { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import type { FoundSim } from "#jobs/inventory/store/inventory.ts";
 
 function inventoryOf(values: readonly (string | undefined)[]) {
   const found = values.map((value, n): FoundSim => ({
     key: `sim-${n}`,
-    sim: {
-      fields: new Map(value === undefined ? [] : [["site", { text: value }]]),
-      ordinal: n,
-      addedAtMs: 0,
-      updatedAtMs: 0,
-      updatedBy: "sync",
-    } as FoundSim["sim"],
+    sim: new KnownSim(`${n} sync 0 0 -\n${value === undefined ? "" : `site=${value}`}`),
   }));
   return {
     async *scan() {

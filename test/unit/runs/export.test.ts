@@ -1,18 +1,17 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type SimFields, documentOf, pickFields } from "#fleet/sim/sim-fields.ts";
+import { documentOf } from "#fleet/sim/sim-fields.ts";
 import { openCsv } from "#intake/csv.ts";
 import type { SimDocument } from "#jobs/inventory/contract.ts";
 import { exportLines, timeColumns } from "#jobs/inventory/sims.ts";
+import { seenSim } from "#jobs/inventory/records/sim-record.ts";
 import type { FoundSim } from "#jobs/inventory/store/inventory.ts";
 
 const kept = ["speedClass", "tags", "n"];
 
-function simOf(key: string, record: unknown): FoundSim {
-  const choice = { fields: kept, secrets: new Set<string>(), places: {} };
-  const fields: SimFields = pickFields(record as Record<string, unknown>, choice).fields;
-  return { key, sim: { ordinal: 0, fields, addedAtMs: 0, updatedAtMs: 0, updatedBy: "sync" } };
+function simOf(key: string, record: Readonly<Record<string, unknown>>): FoundSim {
+  return { key, sim: seenSim(record, { fields: kept, secrets: new Set(), places: {} }) };
 }
 
 function show({ key, sim }: FoundSim): SimDocument {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type SimFields, pickFields } from "#fleet/sim/sim-fields.ts";
 import { decodeName, decodeValue, encodeName } from "#fleet/sim/field-text.ts";
 import { seeds } from "../../support/long.ts";
-import { decodeSim, encodeFields, encodeRecord } from "#jobs/inventory/records/sim-record.ts";
+import { KnownSim, encodeFields, encodeRecord } from "#jobs/inventory/records/sim-record.ts";
 import { anyText } from "../../support/any-text.ts";
 
 function recordOf(fields: SimFields, header = "7 sync 1000 2000 -"): string {
@@ -45,7 +45,7 @@ describe("SIM records in the store", () => {
       fc.property(record, (value) => {
         const fields = fieldsOf(value, names);
         const stored = Buffer.from(recordOf(fields), "utf8").toString("utf8");
-        expect([...decodeSim(stored).fields]).toEqual([...fields]);
+        expect([...new KnownSim(stored).fields]).toEqual([...fields]);
         expect(encodeRecord(value, { fields: names, secrets: new Set(), places: {} })).toBe(encodeFields(fields));
       }),
       { numRuns: seeds(200, 1_000) },

@@ -9,11 +9,8 @@
  * The ordinal numbers the SIMs of a profile in order of discovery; ordinals are never reused. `by` is `sync` or `run`, or
  * `answer` if only the response to a change has shown the SIM: fields may be missing.
  */
-import { type FieldSelection, type SimFields, inputTextOf, textOf, visitFields } from "#fleet/sim/sim-fields.ts";
+import { type FieldSelection, type SimFields, inputTextOf, visitFields } from "#fleet/sim/sim-fields.ts";
 import { type FieldValue, decodeName, decodeValue, encodeName, encodeValue } from "#fleet/sim/field-text.ts";
-
-/** The last known state of a SIM. */
-export type KnownSim = Readonly<ReturnType<typeof decodeSim>>;
 
 /** Encodes fields as lines, as scripts store and compare them. */
 export function encodeFields(fields: SimFields): string {
@@ -31,25 +28,41 @@ export function encodeRecord(record: Readonly<Record<string, unknown>>, selectio
   return lines;
 }
 
-export function decodeSim(record: string) {
-  const [header = "", ...lines] = record.split("\n");
-  const [ordinal, by, addedAtMs, updatedAtMs, goneAtMs] = header.split(" ");
-  const fields = new Map<string, FieldValue>();
-  for (const line of lines) {
-    const at = line.search(/[=:]/);
-    if (at > 0) fields.set(decodeName(line.slice(0, at)), decodeValue(line.slice(at)));
+/** The last known state of a SIM. Most readers need few of its fields, or none: they are decoded when all are asked for. */
+export class KnownSim {
+  readonly record: string;
+  readonly ordinal: number;
+  /** When it was discovered, milliseconds since the epoch by Redis's clock, as all times in this file. */
+  readonly addedAtMs: number;
+  /** When its stored state last changed, or a run's response confirmed it. */
+  readonly updatedAtMs: number;
+  readonly updatedBy: "sync" | "run";
+  /** When a complete listing first lacked it; undefined while it is listed. */
+  readonly goneAtMs: number | undefined;
+
+  constructor(record: string) {
+    const [ordinal, by, addedAtMs, updatedAtMs, goneAtMs] = record.slice(0, record.indexOf("\n")).split(" ");
+    this.record = record;
+    this.ordinal = Number(ordinal);
+    this.addedAtMs = Number(addedAtMs);
+    this.updatedAtMs = Number(updatedAtMs);
+    this.updatedBy = by === "sync" ? "sync" : "run";
+    this.goneAtMs = goneAtMs === "-" ? undefined : Number(goneAtMs);
   }
-  return {
-    ordinal: Number(ordinal),
-    fields: fields as SimFields,
-    /** When it was discovered, milliseconds since the epoch by Redis's clock, as all times in this file. */
-    addedAtMs: Number(addedAtMs),
-    /** When its stored state last changed, or a run's response confirmed it. */
-    updatedAtMs: Number(updatedAtMs),
-    updatedBy: by === "sync" ? ("sync" as const) : ("run" as const),
-    /** When a complete listing first lacked it; absent while it is listed. */
-    ...(goneAtMs === "-" ? {} : { goneAtMs: Number(goneAtMs) }),
-  };
+
+  get fields(): SimFields {
+    const fields = new Map<string, FieldValue>();
+    for (const line of this.record.split("\n").slice(1)) {
+      const at = line.search(/[=:]/);
+      if (at > 0) fields.set(decodeName(line.slice(0, at)), decodeValue(line.slice(at)));
+    }
+    return fields;
+  }
+}
+
+/** A SIM as the platform shows it now. */
+export function seenSim(record: Readonly<Record<string, unknown>>, selection: FieldSelection): KnownSim {
+  return new KnownSim(`0 run 0 0 -\n${encodeRecord(record, selection)}`);
 }
 
 /** Whether a listing that shows these lines changes nothing in a stored record. @returns the ordinal if so */
@@ -67,8 +80,8 @@ export function isGoneIn(record: string): boolean {
 /** The value of an object, which is stored member by member: it can only be tested for existence. */
 const objectText = "{}";
 
-/** A field's value as filters see it, without decoding the record. */
-export function fieldTextIn(record: string, field: string): string | undefined {
+/** The value of a field after its mark, as encoded; an object's, which is not stored, is a text. */
+function encodedIn(record: string, field: string): string | undefined {
   const start = `\n${encodeName(field)}`;
   let isObject = false;
   for (let at = record.indexOf(start); at >= 0; at = record.indexOf(start, at + 1)) {
@@ -76,23 +89,25 @@ export function fieldTextIn(record: string, field: string): string | undefined {
     const mark = record[from];
     if (mark === "=" || mark === ":") {
       const end = record.indexOf("\n", from);
-      return record.slice(from + 1, end < 0 ? undefined : end);
+      return record.slice(from, end < 0 ? undefined : end);
     }
     isObject ||= mark === ".";
   }
-  return isObject ? objectText : undefined;
+  return isObject ? `=${objectText}` : undefined;
 }
 
 /** A field's value as filters see it; an object has no value of its own and exists if it has a member. */
-export function fieldTextOf(sim: Pick<KnownSim, "fields"> | undefined, name: string): string | undefined {
-  if (sim === undefined) return undefined;
-  const value = sim.fields.get(name);
-  if (value !== undefined) return textOf(value);
-  return [...sim.fields.keys()].some((field) => field.startsWith(`${name}.`)) ? objectText : undefined;
+export function fieldTextIn(record: string, field: string): string | undefined {
+  return encodedIn(record, field)?.slice(1);
+}
+
+/** A field's value as `fieldTextIn` has it; none of a SIM that is not known. */
+export function fieldTextOf(sim: KnownSim | undefined, name: string): string | undefined {
+  return sim && fieldTextIn(sim.record, name);
 }
 
 /** A field's value as inputs have it: for comparison with what a row asks for. */
 export function fieldInputOf(sim: KnownSim | undefined, name: string): string | undefined {
-  const value = sim?.fields.get(name);
-  return value === undefined ? fieldTextOf(sim, name) : inputTextOf(value);
+  const encoded = sim && encodedIn(sim.record, name);
+  return encoded === undefined ? undefined : inputTextOf(decodeValue(encoded));
 }

@@ -25,7 +25,7 @@ import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { type ScriptRunner, Script } from "#redis/script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { inventoryOf } from "#engine/sharing.ts";
-import { type KnownSim, decodeSim, fieldTextIn, isGoneIn } from "../records/sim-record.ts";
+import { KnownSim, fieldTextIn, isGoneIn } from "../records/sim-record.ts";
 import { usageFields, withUsage } from "./usage.ts";
 
 export { fieldInputOf, fieldTextOf } from "../records/sim-record.ts";
@@ -136,7 +136,7 @@ export class Inventory {
     const name = await this.#name(profile);
     for (let at = 0; at < keys.length; at += lookUpAtOnce) {
       const texts = await withUsage(this.#deps, name, keys.slice(at, at + lookUpAtOnce));
-      for (const text of texts) known.push(text === null ? undefined : decodeSim(text));
+      for (const text of texts) known.push(text === null ? undefined : new KnownSim(text));
     }
     return known;
   }
@@ -233,7 +233,7 @@ export class Inventory {
       const valueOf = (field: string): string | undefined => (field === keyColumn ? key : fieldTextIn(text, field));
       if (search !== undefined && !key.includes(search) && valueOf(otherId) !== search) return [];
       if (!matches(filter, valueOf, nowMs)) return [];
-      const sim = decodeSim(text);
+      const sim = new KnownSim(text);
       return isInReach(sim.ordinal, options) ? [{ key, sim }] : [];
     });
   }

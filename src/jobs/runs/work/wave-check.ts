@@ -7,10 +7,9 @@ import { PlatformError, SimfleetError } from "#core/errors.ts";
 import type { Interruption, JobResult } from "#engine/queue/job-result.ts";
 import { secondMs, systemClock } from "#core/time.ts";
 import { matches } from "#fleet/filter.ts";
-import { pickFields } from "#fleet/sim/sim-fields.ts";
 import { type Gate, parseGate } from "#fleet/waves.ts";
 import type { OpenInventory } from "#jobs/inventory/service.ts";
-import { type KnownSim, fieldTextOf } from "#jobs/inventory/records/sim-record.ts";
+import { type KnownSim, fieldTextOf, seenSim } from "#jobs/inventory/records/sim-record.ts";
 import { type WaveCheck, percent } from "../contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type StoredRow, isCallable } from "../ledger/packing.ts";
@@ -25,10 +24,8 @@ interface CheckDeps extends Pick<Kernel, "account"> {
   readonly undo: (run: RunRecord) => Promise<string>;
 }
 
-type SeenSim = Pick<KnownSim, "fields" | "goneAtMs">;
-
 /** Whether a SIM is listed and meets a gate. */
-function meetsGate({ filter }: Gate, key: string, sim: SeenSim | undefined, keyColumn: string): boolean {
+function meetsGate({ filter }: Gate, key: string, sim: KnownSim | undefined, keyColumn: string): boolean {
   const valueOf = (field: string): string | undefined => (field === keyColumn ? key : fieldTextOf(sim, field));
   return sim !== undefined && sim.goneAtMs === undefined && matches(filter, valueOf, systemClock.wallMs());
 }
@@ -87,7 +84,7 @@ async function readAgain(
   const known = await ledger.noteGate(run);
   const open = rows.map(({ key }) => key).filter((key) => known[key] === undefined);
   const { client, readSim, selection } = account(profile);
-  const note = (key: string, sim: SeenSim | undefined): Promise<unknown> =>
+  const note = (key: string, sim: KnownSim | undefined): Promise<unknown> =>
     ledger.noteGate(run, { [key]: meetsGate(gate, key, sim, operations[0].keyColumn) ? 1 : 0 });
   if (readSim === undefined) {
     const stop = open.length === 0 ? undefined : await inventory.syncSince(profile, soakUntilMs, signal);
@@ -97,7 +94,7 @@ async function readAgain(
   for (const key of open) {
     try {
       const record = await client.call(readSim, { key }, { signal, backlog: () => open.length });
-      await note(key, pickFields(record, selection));
+      await note(key, seenSim(record, selection));
     } catch (thrown) {
       if (signal.aborted) return { kind: "handed-back" };
       if (!(thrown instanceof PlatformError)) throw thrown;
