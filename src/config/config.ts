@@ -13,9 +13,9 @@ export type Config = ReturnType<typeof loadConfig>;
 
 export type ProfileConfig = Config["profiles"][string];
 
-/** The entries of a feature's section, by name, in the order of the file. */
-export function sectionOf<T>({ sections }: Config, { key }: Section<T>): ReadonlyMap<string, T> {
-  return (sections[key] ?? new Map()) as ReadonlyMap<string, T>;
+/** A feature's section, entries by name in the order of the file. */
+export function sectionOf<T>({ sections }: Config, { key, schema }: Section<T>): T {
+  return (sections[key] as T | undefined) ?? schema.parse(undefined);
 }
 
 /** @throws ConfigError if a secret below this path could not be read */

@@ -65,16 +65,13 @@ export function loadConfig({ file: given, env = process.env, sections = [], isFo
   if (file !== undefined && named === undefined && !isAbsolute(file)) checkDestinations(file, settings, env, report);
   const assembled = assemble(settings, source, report);
   const { usage } = settings;
-  const ownKeys = sections.map(({ key }) => key);
   const config = {
     file,
     ...assembled,
     /** Names what the task sections say; undefined: nothing. */
-    tasksHash: hashOfTasks({ ...settings, dropFolder: assembled.dropFolder, usage: usage.thresholds }, ownKeys),
-    /** The sections of features that this module does not know by name: entries by name, by the key of the section. */
-    sections: Object.fromEntries(
-      sections.map(({ key }) => [key, new Map(Object.entries(settings[key as never]))]),
-    ) as Readonly<Record<string, ReadonlyMap<string, unknown>>>,
+    tasksHash: hashOfTasks({ ...settings, dropFolder: assembled.dropFolder, usage: usage.thresholds }, sections),
+    /** The sections of features that this module does not know by name (`sectionOf`). */
+    sections: Object.fromEntries(sections.map(({ key }) => [key, settings[key as never] as unknown])),
   };
   if (report.problems.length > 0) throw report.error();
   return config;
@@ -248,14 +245,15 @@ export function homeOfUser(): string {
 
 /**
  * Names what the sections say, so that two processes can compare it: 12 hexadecimal digits.
- * @param own keys of the sections that features add
+ * @param sections those that features add
  * @returns undefined if they say nothing
  */
-function hashOfTasks(settings: object, own: readonly string[]): string | undefined {
-  const said = Object.entries(settings).filter(
-    ([key, section]) =>
-      (Object.hasOwn(featureSections, key) || own.includes(key)) &&
-      Object.keys((section as object | undefined) ?? {}).length > 0,
+function hashOfTasks(settings: object, sections: readonly Section[]): string | undefined {
+  const unsaid = new Map(sections.map(({ key, schema }) => [key, schema.parse(undefined)]));
+  const said = Object.entries(settings).filter(([key, section = {}]) =>
+    unsaid.has(key)
+      ? JSON.stringify(section) !== JSON.stringify(unsaid.get(key))
+      : Object.hasOwn(featureSections, key) && Object.keys(section as object).length > 0,
   );
   if (said.length === 0) return undefined;
   const byName = said.toSorted(([a], [b]) => a.localeCompare(b));

@@ -111,10 +111,10 @@ export interface FeatureSection {
   readonly events?: Readonly<Record<string, EventFacts>>;
 }
 
-/** A section of the file that belongs to one feature: entries by name. */
+/** A section of the file that belongs to one feature: a group of settings, or entries by name. */
 export interface Section<T = unknown> {
   readonly key: string;
-  readonly schema: z.ZodType<Record<string, T>>;
+  readonly schema: z.ZodType<T>;
 }
 
 /** The sections that features declare themselves. */

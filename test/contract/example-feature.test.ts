@@ -3,8 +3,10 @@
  * own, a section of the configuration and an event, and is added to the list of features here and in routes.test.ts.
  */
 import { describe, expect, test } from "vitest";
+import { sectionOf } from "#config/config.ts";
 import { loadConfig } from "#config/load.ts";
-import { sectionsOf } from "#config/setting.ts";
+import { group, sectionsOf, setting } from "#config/setting.ts";
+import { integer } from "#config/value-types.ts";
 import { tickets } from "../features/tickets/feature.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { until } from "../support/until.ts";
@@ -70,5 +72,12 @@ describe("the example feature", () => {
     const sections = await sectionsOf([tickets]);
     expect(() => loadConfig({ env, sections })).toThrow(/SIMFLEET_TICKETS/);
     expect(() => loadConfig({ env: harness.env })).toThrow(/tickets/);
+  });
+
+  test("a config section can be a group of settings, which says nothing where it has its defaults", () => {
+    const notes = { key: "notes", schema: group({ perSim: setting(integer(1, 9).default(3), "How many are kept.") }) };
+    const [written, none] = [{ SIMFLEET_NOTES_PER_SIM: "4" }, {}].map((env) => loadConfig({ env, sections: [notes] }));
+    expect([written, none].map((config) => config && sectionOf(config, notes))).toEqual([{ perSim: 4 }, { perSim: 3 }]);
+    expect([written?.tasksHash, none?.tasksHash]).toEqual([expect.any(String), undefined]);
   });
 });

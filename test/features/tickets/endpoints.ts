@@ -8,12 +8,12 @@ import type { Ticket } from "./record.ts";
 export function ticketEndpoints(deps: {
   store: RecordStore<Ticket>;
   /** The configured queues, with the profile of each. */
-  queues: ReadonlyMap<string, { readonly profile: string }>;
+  queues: Readonly<Record<string, { readonly profile: string }>>;
   newId: () => string;
 }): readonly Endpoint[] {
   const { store, queues, newId } = deps;
   const profileOf = (queue: string): string => {
-    const found = queues.get(queue);
+    const found = queues[queue];
     if (found === undefined) throw new SimfleetError("NOT_FOUND", `There is no queue ${queue}`);
     return found.profile;
   };
@@ -33,7 +33,7 @@ export function ticketEndpoints(deps: {
   };
   return [
     endpoint(listTickets, async () => {
-      const tickets = await Promise.all([...queues.keys()].map((queue) => store.get(queue)));
+      const tickets = await Promise.all(Object.keys(queues).map((queue) => store.get(queue)));
       return { tickets: tickets.filter((ticket) => ticket !== undefined).map(reportOf) };
     }),
     creating(openTicket, ({ params: { queue }, body: { subject }, by }) => ({

@@ -14,7 +14,7 @@ export function openTickets(kernel: Kernel) {
     routes: async () =>
       (await import("./endpoints.ts")).ticketEndpoints({ store, queues: configured, newId: randomUUID }),
     work: () => {
-      const closing = [...configured].filter(([, { closesAnswered }]) => closesAnswered);
+      const closing = Object.entries(configured).filter(([, { closesAnswered }]) => closesAnswered);
       const close = (): void => void Promise.all(closing.map(([queue]) => closeAnswered(store, queue)));
       kernel.lifecycle.onStop("tickets", every(100, close));
     },
