@@ -1,4 +1,5 @@
 /** The name of a configuration's tasks: what changes it, and what does not. */
+import "#features.ts";
 import { expect, it } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { fileOf } from "./support.ts";
