@@ -60,7 +60,7 @@ function start(ids: readonly string[], change: string, more: Readonly<Record<str
 const show = (runId: string): Promise<RunReport> => harness.runs.show(runId);
 
 async function reaches(runId: string, isSo: (run: RunReport) => boolean): Promise<RunReport> {
-  await until("the run is so far", async () => isSo(await show(runId)), 30_000);
+  await until("the run is so far", async () => isSo(await show(runId)), 30_000, 200);
   return show(runId);
 }
 
@@ -260,7 +260,7 @@ describe("where waves begin", () => {
       undefined,
     ]);
     await other.ask(`/v1/runs/${runId}/approve`, { as: "admin", method: "POST" });
-    await until("the first wave soaks", async () => (await other.runs.show(runId)).wave?.state === "soaking");
+    await until("it soaks", async () => (await other.runs.show(runId)).wave?.state === "soaking", 30_000, 200);
     expect(await other.runs.show(runId)).toMatchObject({ counts: { done: 20 }, wave: { number: 1, of: 2 } });
     await until("it is over", async () => (await other.runs.show(runId)).state === "completed");
   });

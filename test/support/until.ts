@@ -4,12 +4,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 /**
  * Polls until `holds` is true: every few milliseconds where it only looks, and less often where it asks a process, since
  * asking takes the time of both from what is waited for.
+ * @param longestPauseMs less than the time for which the condition holds, where it ends again
  * @throws Error naming `what` after `deadlineMs`
  */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
   deadlineMs = 120_000,
+  longestPauseMs = deadlineMs,
 ): Promise<void> {
   const endMs = performance.now() + deadlineMs;
   for (;;) {
@@ -18,6 +20,6 @@ export async function until(
     if (await found) return;
     const nowMs = performance.now();
     if (nowMs > endMs) throw new Error(`Waited ${deadlineMs} ms in vain until ${what}`);
-    await sleep(typeof found === "boolean" ? 5 : Math.max(50, 6 * (nowMs - beganMs)));
+    await sleep(typeof found === "boolean" ? 5 : Math.min(longestPauseMs, Math.max(50, 6 * (nowMs - beganMs))));
   }
 }
