@@ -84,11 +84,13 @@ export function routesOf(operations: ReadonlyMap<string, Operation>): Readonly<R
 }
 
 function described(name: string, { description, parameters = [], requestBody, responses }: Operation): Route {
-  const path = (name.split(" ")[1] ?? "").replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
-    const value = parameters.find((one) => one.name === parameter)?.schema?.example;
-    if (value === undefined) throw new Error(`${name}: the contract has no example for ${parameter}`);
-    return encodeURIComponent(value);
-  });
+  const path = ({ harness }: Prepared): string =>
+    (name.split(" ")[1] ?? "").replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
+      const { example } = parameters.find((one) => one.name === parameter)?.schema ?? {};
+      const value = parameter === "sim" ? harness.simId(1) : example;
+      if (value === undefined) throw new Error(`${name}: the contract has no example for ${parameter}`);
+      return encodeURIComponent(value);
+    });
   const role = roles.find((one) => description.includes(`Needs the role ${one}.`)) ?? "admin";
   // The example of a route that deletes names an object that does not exist.
   const isDeletion = /^DELETE .*\{/.test(name);
@@ -125,10 +127,6 @@ const examples: Readonly<Record<string, Route>> = {
   "GET /v1/sims/counts": get("/v1/sims/counts?by=speedClass"),
   "GET /v1/sims/count": get("/v1/sims/count?where=speedClass%20exists&search=89"),
   "GET /v1/sims/export": get("/v1/sims/export?format=csv"),
-  "GET /v1/sims/{sim}": get(({ harness }) => `/v1/sims/${harness.simId(1)}`),
-  "GET /v1/sims/{sim}/fresh": get(({ harness }) => `/v1/sims/${harness.simId(1)}/fresh`, "operator"),
-  "GET /v1/sims/{sim}/statuses": get(({ harness }) => `/v1/sims/${harness.simId(1)}/statuses`, "operator"),
-  "GET /v1/sims/{sim}/runs": get(({ harness }) => `/v1/sims/${harness.simId(1)}/runs`),
   "GET /v1/changes": get("/v1/changes?since=2026-01-01T00:00:00Z&type=sim.changed"),
   "POST /v1/syncs": withPath("operator", 202, "/v1/syncs?profile=default"),
   "POST /v1/usage-syncs": withPath("operator", 202, "/v1/usage-syncs?profile=default"),

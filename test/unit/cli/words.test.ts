@@ -19,9 +19,9 @@ async function run(line: string): Promise<Ended> {
 
 describe("an unknown word", () => {
   test.each([
-    ["freezes", "Unknown command 'freezes'. Did you mean freeze?"],
-    ["freezes --help", "Unknown command 'freezes'. Did you mean freeze?"],
-    ["help freezes", "Unknown command 'freezes'. Did you mean freeze?"],
+    ["freze", "Unknown command 'freze'. Did you mean freeze?"],
+    ["freze --help", "Unknown command 'freze'. Did you mean freeze?"],
+    ["help freze", "Unknown command 'freze'. Did you mean freeze?"],
     ["runs shwo --help", "Unknown command 'shwo'. Did you mean show?"],
     ["runs help shwo", "Unknown command 'shwo'. Did you mean show?"],
     ["runs list --limt 3", "Unknown option '--limt'. Did you mean --limit?"],
