@@ -43,6 +43,12 @@ function connect(harness: ControlHarness, sent = ""): Promise<Client> {
 const head = (harness: ControlHarness, ...lines: readonly string[]): string =>
   [...lines, `host: ${new URL(harness.url).host}`, "", ""].join("\r\n");
 
+function upload(harness: ControlHarness, path: string, rows: Iterable<Buffer> | AsyncIterable<string>) {
+  const body = Readable.toWeb(Readable.from(rows)) as ReadableStream;
+  const headers = { "content-type": "text/csv" };
+  return harness.ask(path, { as: "operator", method: "POST", headers, body, duplex: "half" });
+}
+
 // Those that wait longest start first, together.
 test
   .runIf(isLong)
@@ -55,13 +61,7 @@ test
         yield `${harness.simId(n)},s1.fast\n`;
       }
     };
-    const answer = await harness.ask("/v1/plans", {
-      as: "operator",
-      method: "POST",
-      headers: { "content-type": "text/csv" },
-      body: Readable.toWeb(Readable.from(rows())) as ReadableStream,
-      duplex: "half",
-    });
+    const answer = await upload(harness, "/v1/plans", rows());
     expect([answer.status, await answer.json()]).toMatchObject([201, { rows: 12 }]);
   });
 
@@ -191,13 +191,7 @@ describe.concurrent("endless request bodies", () => {
       yield Buffer.from("simId,speedClass,note\n");
       for (let sent = 0; sent < megabytes * 1_000_000; sent += line.length) yield line;
     };
-    const answer = await harness.ask("/v1/plans?partial=true", {
-      as: "operator",
-      method: "POST",
-      headers: { "content-type": "text/csv" },
-      body: Readable.toWeb(Readable.from(rows())) as ReadableStream,
-      duplex: "half",
-    });
+    const answer = await upload(harness, "/v1/plans?partial=true", rows());
     expect([answer.status, await answer.json()]).toMatchObject([201, { rows: expect.any(Number) }]);
   });
 });

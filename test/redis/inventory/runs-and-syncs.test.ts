@@ -45,6 +45,17 @@ function claimOfTags(key: string, ...tags: readonly string[]) {
   return new Map([[key, fields]]);
 }
 
+/** A run that is about to set a class, which no response has shown yet. */
+async function claimed() {
+  const fleet = await open({ sims: 3 });
+  const key = fleet.sandbox.state.sims.simIdAt(1);
+  fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
+  await fleet.sync();
+  const run = await runOn(fleet);
+  await fleet.ledger.claim(run, claimOf([key, "s1.fast"]));
+  return { fleet, key, run };
+}
+
 async function classOf(fleet: FleetHarness, key: string): Promise<string | undefined> {
   return fieldTextOf(await fleet.inventory.sim(fleet.profile, key), "speedClass");
 }
@@ -196,12 +207,7 @@ describe("syncs during a run", () => {
   });
 
   it("a sync attributes a change to the run even before the run has settled it", async () => {
-    const fleet = await open({ sims: 3 });
-    const key = fleet.sandbox.state.sims.simIdAt(1);
-    fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
-    await fleet.sync();
-    const run = await runOn(fleet);
-    await fleet.ledger.claim(run, claimOf([key, "s1.fast"]));
+    const { fleet, key, run } = await claimed();
     fleet.sandbox.state.sims.setSpeedClass(1, "s1.fast");
     await fleet.sync();
     expect(await fleet.events(["sim.changed"])).toMatchObject([{ sim: key, by: "run", cause: run.runId }]);
@@ -211,12 +217,7 @@ describe("syncs during a run", () => {
   });
 
   it("a sync treats a class other than the claimed one as external, and every class once the row is settled", async () => {
-    const fleet = await open({ sims: 3 });
-    const key = fleet.sandbox.state.sims.simIdAt(1);
-    fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
-    await fleet.sync();
-    const run = await runOn(fleet);
-    await fleet.ledger.claim(run, claimOf([key, "s1.fast"]));
+    const { fleet, key, run } = await claimed();
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.4xfast" });
     await fleet.sync();
     await settle(fleet, run, key, { simId: key, speedClass: "s1.fast" });
