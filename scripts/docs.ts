@@ -104,13 +104,15 @@ const groups: Readonly<Record<string, string>> = {
   logLevel: "Log",
 };
 
+const firstOf = (path: string): string => path.split(".", 1)[0] ?? path;
+
 async function settings(): Promise<string> {
   const all = settingsOf(schemaWith(await sectionsOf(features)));
   const aboutOf = (path: string): string => all.find((one) => one.path === path)?.facts.description ?? "";
   const shown = all.filter(({ facts }) => facts.fileOf === undefined && facts.nameRule === undefined);
   const single = Map.groupBy(
     shown.filter(({ variable }) => variable !== undefined),
-    ({ path }) => groups[path.split(".", 1)[0] ?? ""] ?? path,
+    ({ path }) => groups[firstOf(path)] ?? firstOf(path),
   );
   const named = Map.groupBy(
     shown.filter(({ variable }) => variable === undefined),

@@ -4,7 +4,7 @@
  * supply-chain [FILE]`; the bill is written to FILE, by default sbom.cdx.json. Exit code 1 if there are findings.
  */
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -206,6 +206,7 @@ function main(file: string): void {
   const project = fileURLToPath(new URL("..", import.meta.url));
   const read = (path: string): unknown => JSON.parse(readFileSync(join(project, path), "utf8"));
   const lock = read("package-lock.json") as Lock;
+  if (!existsSync(join(project, "dist/third-party.json"))) throw new Error("dist/ is missing: run npm run build");
   const shipped = read("dist/third-party.json") as Shipped[];
   const manifest = read("package.json") as { allowScripts: Record<string, boolean> };
   const policy = read("scripts/supply-chain.json") as Policy;

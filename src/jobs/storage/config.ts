@@ -20,7 +20,7 @@ export const retentionSettings = group({
   ),
   profileDays: setting(
     keptDays.default(90),
-    "Days to keep the inventory, the last sync and the rotations of a profile after its last sync and after the last worker that had it in its configuration.",
+    "Days to keep the data of a profile, such as its inventory and its rotations, after its last sync and after the last worker that had it in its configuration.",
   ),
   warnAtPercent: setting(
     number(1, 100).default(80),
