@@ -21,13 +21,17 @@ export async function runMeasured(
   let cpuSeconds = 0;
   const poll = async (pid: number): Promise<void> => {
     // The kernel's value is already the peak; the last poll before the end counts.
-    const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-    const kilobytes = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
-    peakMegabytes = Math.max(peakMegabytes, kilobytes / 1_024);
+    peakMegabytes = Math.max(peakMegabytes, await peakMegabytesOf(pid));
     cpuSeconds = Math.max(cpuSeconds, await cpuSecondsOf(pid));
   };
   const out = await runSimfleet(args, env, poll, program);
   return { out, peakMegabytes, cpuSeconds };
+}
+
+/** Peak memory of a process so far; 0 if it has ended. */
+export async function peakMegabytesOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024;
 }
 
 /** CPU time of a process so far; 0 if it has ended. */

@@ -1,14 +1,17 @@
 /**
- * A million rows: time and peak memory of planning and submitting, and bytes of Redis per row; with --run also
- * processing, without a quota, and the first summary of the finished run.
+ * A million rows: time of planning, and of planning and submitting, beside csv-parse alone, in turn and each with its process;
+ * peak memory, and bytes of Redis per row; with --run also processing, without a quota, and the first summary of the finished
+ * run.
  *
  *   npm run bench:million
+ *   npm run bench:million -- --rounds 5
  *   npm run bench:million -- --rows 100000 --run
  *   npm run bench:million -- --operation set-group
  */
-import { readFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { minuteMs, systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
@@ -17,13 +20,14 @@ import { redisConnections } from "#redis/connection.ts";
 import { attachRedis } from "#redis/embedded/embedded.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { Keys } from "#redis/keys.ts";
-import { bytesOfKeys, usedMemory } from "./memory.ts";
+import { bytesOfKeys, peakMegabytesOf, runMeasured, usedMemory } from "./memory.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { type SimfleetProcess, runSimfleet, startSandboxProcess, startWorker } from "./simfleet-process.ts";
 
 const { values } = parseArgs({
   options: {
     rows: { type: "string", default: "1000000" },
+    rounds: { type: "string", default: "3" },
     run: { type: "boolean", default: false },
     operation: { type: "string" },
   },
@@ -40,34 +44,25 @@ await writeFile(
 );
 const groups = join(folder, "groups.json");
 await writeFile(groups, JSON.stringify([{ groupId: group }]));
-const sandbox = await startSandboxProcess([
-  "--ids-from",
-  file,
-  "--limit",
-  "Sim=1000000000",
-  "--operations",
-  "all",
-  "--groups-from",
-  groups,
-]);
+const unlimited = ["--limit", "Sim=1000000000", "--operations", "all"];
+const sandbox = await startSandboxProcess(["--ids-from", file, ...unlimited, "--groups-from", groups]);
 const dataDir = join(folder, "d");
+const soracom = { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" };
 const env = {
   ...sandbox.environment,
   SIMFLEET_DATA_DIR: dataDir,
   SIMFLEET_HTTP_PORT: "0",
-  ...(operation === undefined
-    ? {}
-    : {
-        SIMFLEET_DEPLOYMENT: "soracom",
-        SIMFLEET_BRAND: "Svc",
-        SIMFLEET_COVERAGE: "g",
-      }),
+  ...(operation === undefined ? {} : soracom),
 };
 
-/** Peak memory of a process. */
-async function peakMegabytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024;
+const about = operation === undefined ? [] : ["--operation", operation];
+const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
+
+/** Seconds that a command, or another program, takes, its process included. */
+async function timed(args: readonly string[], program?: string) {
+  const startMs = systemClock.monotonicMs();
+  const { out, peakMegabytes } = await runMeasured(args, env, program);
+  return { out, peakMegabytes, seconds: (systemClock.monotonicMs() - startMs) / 1_000 };
 }
 
 const report: Record<string, string> = {};
@@ -78,21 +73,25 @@ const connections = redisConnections(embedded);
 const redis = connections.connect("bench");
 try {
   worker = values.run ? await startWorker(env) : undefined;
+  const csvLoop = fileURLToPath(new URL("csv-loop.ts", import.meta.url));
+  const bare: number[] = [];
+  const plans: number[] = [];
+  for (let round = 0; round < Number(values.rounds); round += 1) {
+    bare.push((await timed([file], csvLoop)).seconds);
+    plans.push((await timed(["plan", file, "--json", ...about])).seconds);
+  }
+  const ofBare = (seconds: number): string =>
+    `${seconds.toFixed(1)}, ${(seconds / median(bare)).toFixed(2)} of csv-parse`;
+  report["csv-parse, s"] = median(bare).toFixed(2);
+  report["plan, s"] = ofBare(median(plans));
   const before = await usedMemory(redis);
-  let peak = 0;
   const startMs = systemClock.monotonicMs();
-  const out = await runSimfleet(
-    ["apply", file, "--yes", "--detach", "--json", ...(operation === undefined ? [] : ["--operation", operation])],
-    env,
-    async (pid) => {
-      peak = Math.max(peak, await peakMegabytes(pid));
-    },
-  );
-  report["plan and submit, s"] = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(1);
-  report["peak memory of apply, MB"] = peak.toFixed(0);
+  const submitted = await timed(["apply", file, "--yes", "--detach", "--json", ...about]);
+  report["plan and submit, s"] = ofBare(submitted.seconds);
+  report["peak memory of apply, MB"] = submitted.peakMegabytes.toFixed(0);
   report["Redis bytes per row, submitted"] = (((await usedMemory(redis)) - before) / rows).toFixed(0);
   if (worker !== undefined) {
-    const { runId } = JSON.parse(out) as { runId: string };
+    const { runId } = JSON.parse(submitted.out) as { runId: string };
     await runSimfleet(["runs", "watch", runId], env);
     report["worked off, s"] = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(1);
     const bounds = { keepMs: minuteMs, maxEvents: 1 };
@@ -101,7 +100,7 @@ try {
     const limiter = new Limiter({ redis, keys: new Keys() });
     await summarizeRun(runId, { ledger, limiter, clock: systemClock, periodMs: minuteMs });
     report["first summary, s"] = ((systemClock.monotonicMs() - askedMs) / 1_000).toFixed(1);
-    report["peak memory of the worker, MB"] = (await peakMegabytes(worker.child.pid ?? 0)).toFixed(0);
+    report["peak memory of the worker, MB"] = (await peakMegabytesOf(worker.child.pid ?? 0)).toFixed(0);
     const usedBytes = (await usedMemory(redis)) - before;
     report["Redis bytes per row, finished, with the inventory"] = (usedBytes / rows).toFixed(0);
     report["Redis bytes per row, finished, of the run alone"] = ((await bytesOfKeys(redis, runId)) / rows).toFixed(0);

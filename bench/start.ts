@@ -1,7 +1,8 @@
 /**
- * Measures how long commands take from start to end (wall and processor time, the best and the median of some rounds), then a
- * worker that has nothing to do: how soon it is ready, its memory and processor time, and its commands to Redis. All are
- * processes from dist/, with a sandbox and a Redis of their own; the first start fills the cache of compiled code.
+ * Measures how long commands take from start to end (wall and processor time, the best and the median of some rounds), beside
+ * Node alone, and Node with the packages that a command needs for Redis and the platform; then a worker that has nothing to
+ * do: how soon it is ready, its memory and processor time, and its commands to Redis. All are processes from dist/, with a
+ * sandbox and a Redis of their own; the first start fills the cache of compiled code.
  *
  *   npm run bench:start
  *   npm run bench:start -- --rounds 21 --starts 10 --seconds 120
@@ -43,7 +44,7 @@ interface Round {
 
 async function measure(args: readonly string[], env: NodeJS.ProcessEnv, hookFile: string): Promise<Round> {
   const startedMs = performance.now();
-  const child = spawn(process.execPath, ["--require", hookFile, cli, ...args], {
+  const child = spawn(process.execPath, ["--require", hookFile, ...args], {
     env,
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -51,7 +52,7 @@ async function measure(args: readonly string[], env: NodeJS.ProcessEnv, hookFile
   child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   const [code] = (await once(child, "close")) as [number | null];
   const wall = (performance.now() - startedMs) / 1_000;
-  if (code !== 0) throw new Error(`simfleet ${args.join(" ")} ended with ${code}:\n${stderr}`);
+  if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code}:\n${stderr}`);
   return { wall, cpu: Number(/^cpu (\S+)$/m.exec(stderr)?.[1]) };
 }
 
@@ -79,17 +80,27 @@ try {
     SIMFLEET_AUTH_KEY: sandbox.options.authKey,
   };
   console.log("command            best wall  median wall   best cpu  median cpu  (seconds)");
-  const completion = ["completion", "words", "--current", "", "--", "runs", "show"];
-  for (const args of [["--version"], ["--help"], completion, ["apply", "--help"], ["quota"], ["plan", file]]) {
-    await measure(args, env, hookFile); // fills the compile cache
-    const measured: Round[] = [];
-    for (let n = 0; n < rounds; n += 1) measured.push(await measure(args, env, hookFile));
+  const programs = {
+    "node -e 0": ["-e", "0"],
+    "bullmq, undici": ["--input-type=module", "-e", 'import "bullmq"; import "undici";'],
+    "--version": [cli, "--version"],
+    "--help": [cli, "--help"],
+    "a completion": [cli, "completion", "words", "--current", "", "--", "runs", "show"],
+    "apply --help": [cli, "apply", "--help"],
+    quota: [cli, "quota"],
+    "plan (1,000 rows)": [cli, "plan", file],
+  };
+  for (const args of Object.values(programs)) await measure(args, env, hookFile); // fills the compile cache
+  const all = new Map(Object.keys(programs).map((name) => [name, [] as Round[]]));
+  for (let n = 0; n < rounds; n += 1) {
+    for (const [name, args] of Object.entries(programs)) all.get(name)?.push(await measure(args, env, hookFile));
+  }
+  for (const [program, measured] of all) {
     const of = (name: keyof Round): string => {
       const sorted = measured.map((round) => round[name]).toSorted((a, b) => a - b);
       return `${(sorted[0] ?? 0).toFixed(2).padStart(9)}  ${(sorted[rounds >> 1] ?? 0).toFixed(2).padStart(11)}`;
     };
-    const name = { plan: "plan (1,000 rows)", completion: "a completion" }[args[0] ?? ""] ?? args.join(" ");
-    console.log(`${name.padEnd(18)} ${of("wall")}  ${of("cpu")}`);
+    console.log(`${program.padEnd(18)} ${of("wall")}  ${of("cpu")}`);
   }
   const workerEnv = { ...env, SIMFLEET_HTTP_PORT: "0", SIMFLEET_HTTP_ADMIN_TOKEN: `sf_bench-${"x".repeat(32)}` };
   const readyMs: number[] = [];
