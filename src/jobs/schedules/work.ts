@@ -155,7 +155,7 @@ function passTime(poll: Poll): ScheduleResult {
   const { actedOn = [], setAtMs = 0 } = record;
   if (dueMs === undefined || record.pattern !== pattern || isAhead(setAtMs, nowMs)) return move(known);
   const { latestMs, count, isMissed, isInTime } = passedTimes(schedule, dueMs, nowMs);
-  // Maybe by a process whose clock was ahead.
+  // It was acted on, maybe by a process whose clock was ahead.
   if (actedOn.some(([fromMs, untilMs]) => fromMs <= latestMs && latestMs <= untilMs)) return move(known);
   const next = { ...known, actedOn: withTime(schedule, actedOn, latestMs) };
   const left = isMissed || count === maxCounted ? count : count - 1;
