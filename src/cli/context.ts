@@ -135,7 +135,7 @@ export class Context {
   readonly io: ProcessIo;
   readonly features: readonly AnyAppFeature[];
   /** Result of the command for the audit log; the last of several. */
-  done: { readonly about: string | undefined; readonly made: string | undefined } | undefined;
+  done: { readonly about: string; readonly made: string | undefined } | undefined;
   readonly words: readonly string[];
   /** Set before the command's action runs. */
   command: GivenCommand | undefined;

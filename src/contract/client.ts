@@ -48,14 +48,12 @@ export function clientOf(send: (route: Route, request: AnyRequest) => Promise<un
  */
 export function localClient(
   endpointOf: (route: Route) => Promise<Endpoint>,
-  caller: Pick<Call<Route>, "by" | "signal"> & {
-    readonly note: (about: string | undefined, made: string | undefined) => void;
-  },
+  caller: Pick<Call<Route>, "by" | "signal"> & { readonly note: (about: string, made: string | undefined) => void },
 ): Client {
   return clientOf(async (route, request) => {
     const { result, made } = await carryOut(await endpointOf(route), callOf(route, request, caller));
     const about = aboutOf(route, result);
-    if ((about ?? made) !== undefined) caller.note(about, made);
+    if (about !== undefined) caller.note(about, made);
     if (route.answer === "lines") return (result as Lines).lines;
     // As over HTTP, where a field that is not declared does not leave the worker.
     return route.answer.parse(result);

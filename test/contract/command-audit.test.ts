@@ -71,12 +71,6 @@ test.each(changing)("the command `$name` is audited with its user, machine, and 
   ]);
 });
 
-test("the audit entry of a local command names what it has made", async () => {
-  await give("sims sync");
-  const { entries } = await harness.audit.list({ limit: 1, kinds });
-  expect(entries).toMatchObject([{ action: "simfleet sims sync", made: "default" }]);
-});
-
 test("a command changes nothing when its audit entry cannot be written", async () => {
   const redis = harness.redis();
   // A key of another type takes no entry.
