@@ -103,7 +103,8 @@ try {
     report["peak memory of the worker, MB"] = (await peakMegabytesOf(worker.child.pid ?? 0)).toFixed(0);
     const usedBytes = (await usedMemory(redis)) - before;
     report["Redis bytes per row, finished, with the inventory"] = (usedBytes / rows).toFixed(0);
-    report["Redis bytes per row, finished, of the run alone"] = ((await bytesOfKeys(redis, runId)) / rows).toFixed(0);
+    const ofRun = await bytesOfKeys(redis, `*${runId}*`);
+    report["Redis bytes per row, finished, of the run alone"] = (ofRun / rows).toFixed(0);
   }
 } finally {
   await worker?.stop();

@@ -13,7 +13,7 @@ export type Config = ReturnType<typeof loadConfig>;
 
 export type ProfileConfig = Config["profiles"][string];
 
-/** A feature's section, entries by name in the order of the file. */
+/** A feature's section as it is given; its defaults where the configuration was loaded without it. */
 export function sectionOf<T>({ sections }: Config, { key, schema }: Section<T>): T {
   return (sections[key] as T | undefined) ?? schema.parse(undefined);
 }

@@ -28,7 +28,7 @@ export function encodeRecord(record: Readonly<Record<string, unknown>>, selectio
   return lines;
 }
 
-/** The last known state of a SIM. Most readers need few of its fields, or none: they are decoded when all are asked for. */
+/** The last known state of a SIM. Most readers need few of its fields, or none: `fields` decodes them each time it is read. */
 export class KnownSim {
   readonly record: string;
   readonly ordinal: number;
