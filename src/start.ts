@@ -1,6 +1,6 @@
 /** Gives the command line a process: its arguments, streams, signals and exit code. */
 import { cacheCompiledCode } from "#core/compile-cache.ts";
-import { limitHeap } from "#core/heap-room.ts";
+import { limitHeapAtStart } from "#core/heap-room.ts";
 import { standardOutput } from "#cli/standard-output.ts";
 
 /** Commands that run until they are stopped: Ctrl-C is their normal end, a closed terminal is not. */
@@ -9,7 +9,7 @@ const servers: readonly unknown[] = ["worker", "gateway"];
 /** Runs the command line of this process to its end and exits. */
 export async function start(): Promise<void> {
   const [, , command] = process.argv;
-  limitHeap(process.argv.slice(2));
+  limitHeapAtStart(process.argv.slice(2));
   cacheCompiledCode(process.env);
   const { runCommandLine } = await import("#command-line.ts");
   const interrupt = new AbortController();

@@ -14,7 +14,7 @@ import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { loadConfig, usualFiles } from "#config/load.ts";
 import { sectionsOf } from "#config/setting.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
-import { keepHeapSmall } from "#core/heap-room.ts";
+import { limitHeapOfCommand } from "#core/heap-room.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
 import { createLogger } from "#telemetry/logger.ts";
@@ -60,7 +60,7 @@ export async function connect<T>(context: Context, options: CommonOptions, use: 
   }
   const { url, token = localToken(url, config.dataDir) } = config.server;
   const profile = options.profile ?? env.SIMFLEET_PROFILE;
-  keepHeapSmall();
+  limitHeapOfCommand();
   const output = context.output(options);
   return use({ ...remoteWorker({ url, token }, interrupt), profile, app: undefined, output, interrupt });
 }
@@ -111,7 +111,7 @@ export async function withApp<T>(context: Context, config: Config, use: (app: Ap
   // Most commands call no other feature than their own and those that it needs; another is opened once it is called.
   const opens = command?.feature === undefined ? features : [audit, command.feature];
   const app = await App.open(config, { logger, env, features, opens });
-  keepHeapSmall();
+  limitHeapOfCommand();
   let deadlineMs = 20_000;
   try {
     return await audited(context, app, () => use(app));

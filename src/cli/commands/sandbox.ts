@@ -5,7 +5,7 @@ import { parse } from "csv-parse/sync";
 import { parse as parseYaml } from "yaml";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
-import { keepHeapSmall } from "#core/heap-room.ts";
+import { limitHeapOfCommand } from "#core/heap-room.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import { isSimId } from "#fleet/sim/sim.ts";
 import { faultKinds } from "#sandbox/faults.ts";
@@ -91,7 +91,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .option("--export-delay <ms>", "how long an export of usage takes", asNumber, defaultOptions.exportMs)
     .option("--export-failures <share>", "share of exports that fail", asNumber, defaultOptions.exportFailures)
     .action(async ({ idsFrom, groupsFrom, coverage, coverageTypes, ...rest }) => {
-      keepHeapSmall();
+      limitHeapOfCommand();
       const options = {
         ...rest,
         simIds: idsFrom === undefined ? undefined : readSimIds(idsFrom),
