@@ -122,13 +122,12 @@ export async function sectionsOf(features: readonly FeatureSection[]): Promise<r
   return Promise.all(features.flatMap(({ section: load }) => load?.() ?? []));
 }
 
-const wrappers = [z.ZodOptional, z.ZodNullable, z.ZodDefault, z.ZodPrefault] as const;
+const wrappers: readonly string[] = ["optional", "nullable", "default", "prefault"];
 
 /** The schema of what is written, without what allows it to be left out and without what becomes of it. */
 export function bare(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodPipe) return bare(schema.in as z.ZodType);
-  const wrapper = wrappers.find((one) => schema instanceof one);
-  return wrapper === undefined ? schema : bare((schema as z.ZodOptional<z.ZodType>).unwrap());
+  if (schema.type === "pipe") return bare((schema as z.ZodPipe<z.ZodType>).in);
+  return wrappers.includes(schema.type) ? bare((schema as z.ZodOptional<z.ZodType>).unwrap()) : schema;
 }
 
 /** The metadata of a setting, which a map of named entries is as well; undefined for groups, lists and entries. */
@@ -144,17 +143,25 @@ export function innerOf(schema: z.ZodType, key: string): z.ZodType | undefined {
   return outer instanceof z.ZodArray ? (outer.element as z.ZodType) : undefined;
 }
 
+const settingsBySchema = new WeakMap<z.ZodType, readonly Setting[]>();
+
 /** Every setting of a schema, in its order; a map of named entries comes before the settings of its entries. */
-export function settingsOf(schema: z.ZodType, at = ""): readonly Setting[] {
+export function settingsOf(schema: z.ZodType): readonly Setting[] {
+  const settings = settingsBySchema.get(schema) ?? settingsAt("", schema);
+  settingsBySchema.set(schema, settings);
+  return settings;
+}
+
+function settingsAt(at: string, schema: z.ZodType): readonly Setting[] {
   const facts = factsOf(schema);
   const own = facts === undefined ? [] : [{ path: at, schema, facts, variable: variableOf(at, facts) }];
   if (facts !== undefined && facts.nameRule === undefined) return own;
   const outer = bare(schema);
   const below = at === "" ? "" : `${at}.`;
-  if (outer instanceof z.ZodArray) return [...own, ...settingsOf(outer.element as z.ZodType, `${at}[]`)];
-  if (outer instanceof z.ZodRecord) return [...own, ...settingsOf(outer.valueType as z.ZodType, `${below}<name>`)];
+  if (outer instanceof z.ZodArray) return [...own, ...settingsAt(`${at}[]`, outer.element as z.ZodType)];
+  if (outer instanceof z.ZodRecord) return [...own, ...settingsAt(`${below}<name>`, outer.valueType as z.ZodType)];
   if (!(outer instanceof z.ZodObject)) return own;
-  return Object.entries<z.ZodType>(outer.shape).flatMap(([key, inner]) => settingsOf(inner, below + key));
+  return Object.entries<z.ZodType>(outer.shape).flatMap(([key, inner]) => settingsAt(below + key, inner));
 }
 
 /**

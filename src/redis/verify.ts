@@ -141,8 +141,10 @@ function versionOf(info: string): string {
   return valkey === "unknown" ? valueOf(info, "redis_version") : `${valkey} (Valkey)`;
 }
 
+/** Compares numbers as numbers, without `localeCompare`, whose tables take 9 ms to load. */
 function byVersion(a: string, b: string): number {
-  return a.localeCompare(b, "en", { numeric: true });
+  const [one = "", other = ""] = [a, b].map((text) => text.replaceAll(/\d+/g, (digits) => digits.padStart(9, "0")));
+  return one < other ? -1 : Number(one > other);
 }
 
 function unavailable(where: string, problem: string, cause?: unknown): SimfleetError {
