@@ -1,6 +1,7 @@
 /** `simfleet worker` and `simfleet gateway`: processes that run until they are interrupted, and log to stderr. */
 import { Command } from "@commander-js/extra-typings";
 import { SimfleetError, messageOf } from "#core/errors.ts";
+import { limitHeapOfCommand } from "#core/heap-room.ts";
 import type { ServeOptions } from "#kernel/serve.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { type CommonOptions, type Context, withCommon } from "../context.ts";
@@ -32,6 +33,7 @@ export function gatewayCommand(context: Context): Command {
     run(context, options, async (process) => {
       const { gateway, profile: selected } = process.config;
       const { serveGateway } = await import("#kernel/serve-gateway.ts");
+      limitHeapOfCommand();
       await serveGateway({ ...process, profile: options.profile === undefined ? gateway.profile : selected });
     }),
   );
