@@ -143,25 +143,17 @@ export function innerOf(schema: z.ZodType, key: string): z.ZodType | undefined {
   return outer instanceof z.ZodArray ? (outer.element as z.ZodType) : undefined;
 }
 
-const settingsBySchema = new WeakMap<z.ZodType, readonly Setting[]>();
-
 /** Every setting of a schema, in its order; a map of named entries comes before the settings of its entries. */
-export function settingsOf(schema: z.ZodType): readonly Setting[] {
-  const settings = settingsBySchema.get(schema) ?? settingsAt("", schema);
-  settingsBySchema.set(schema, settings);
-  return settings;
-}
-
-function settingsAt(at: string, schema: z.ZodType): readonly Setting[] {
+export function settingsOf(schema: z.ZodType, at = ""): readonly Setting[] {
   const facts = factsOf(schema);
   const own = facts === undefined ? [] : [{ path: at, schema, facts, variable: variableOf(at, facts) }];
   if (facts !== undefined && facts.nameRule === undefined) return own;
   const outer = bare(schema);
   const below = at === "" ? "" : `${at}.`;
-  if (outer instanceof z.ZodArray) return [...own, ...settingsAt(`${at}[]`, outer.element as z.ZodType)];
-  if (outer instanceof z.ZodRecord) return [...own, ...settingsAt(`${below}<name>`, outer.valueType as z.ZodType)];
+  if (outer instanceof z.ZodArray) return [...own, ...settingsOf(outer.element as z.ZodType, `${at}[]`)];
+  if (outer instanceof z.ZodRecord) return [...own, ...settingsOf(outer.valueType as z.ZodType, `${below}<name>`)];
   if (!(outer instanceof z.ZodObject)) return own;
-  return Object.entries<z.ZodType>(outer.shape).flatMap(([key, inner]) => settingsAt(below + key, inner));
+  return Object.entries<z.ZodType>(outer.shape).flatMap(([key, inner]) => settingsOf(inner, below + key));
 }
 
 /**
