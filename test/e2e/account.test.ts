@@ -78,5 +78,7 @@ describe.concurrent("accounts that the platform refuses", () => {
     await until("the worker pauses the run", async () => (await shown()).includes(`paused: ${message}`));
     expect(worker.stderr).toContain(message);
     expect(harness.changes).toBe(0);
+    expect((await harness.run(["runs", "list", "--state", "paused"], env)).stdout).toContain(document.runId);
+    expect((await harness.run(["runs", "list", "--state", "running"], env)).stdout).toBe("No run is running.\n");
   });
 });

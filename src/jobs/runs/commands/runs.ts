@@ -26,7 +26,7 @@ import { answerList, withPageOptions } from "#cli/list.ts";
 import { runList, runText } from "./run-text.ts";
 import { startSync } from "#jobs/inventory/contract.ts";
 import { Command, Option } from "@commander-js/extra-typings";
-import { type Outcome, outcomes as allOutcomes } from "#fleet/run.ts";
+import { type Outcome, outcomes as allOutcomes, runStates } from "#fleet/run.ts";
 import { assertCanWrite, writeResults } from "../results/results.ts";
 import { counted, grouped } from "#cli/format.ts";
 import { followUpCommand, optionTexts } from "./operation-options.ts";
@@ -49,12 +49,14 @@ export function runsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = withPageOptions(new Command("list").description("List runs, newest first"), 20);
+  const states = choiceOption("--state <state>", "only runs in this state; without it, all but plans", runStates);
+  const command = withPageOptions(new Command("list").description("List runs, newest first"), 20).addOption(states);
   const example =
     "simfleet runs list -n 50\nsimfleet runs list -n 1000 --columns runId,submittedBy,counts.failed --sort -counts.failed";
   return withCaller(context, command, example, async ({ client, output }, options) => {
-    const { limit, cursor } = options;
-    answerList(output, await client.call(routes.listRuns, { query: { limit, cursor } }), runList, options);
+    const { limit, cursor, state } = options;
+    const shape = state === undefined ? runList : { ...runList, empty: `No run is ${state}.` };
+    answerList(output, await client.call(routes.listRuns, { query: { limit, cursor, state } }), shape, options);
   });
 }
 
