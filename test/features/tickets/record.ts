@@ -31,10 +31,12 @@ export function ticketStore(deps: StoreDeps): RecordStore<Ticket> {
   return recordStore(kind, deps, (queue) => deps.keys.of("ticket", queue));
 }
 
-/** Closes the ticket of a queue if it is answered. */
-export async function closeAnswered(store: RecordStore<Ticket>, queue: string): Promise<void> {
-  const ticket = await store.get(queue);
-  if (ticket?.state !== "answered") return;
-  const closed = { type: "ticket.closed" as const, fields: { queue, subject: ticket.subject } };
-  await store.move(queue, ticket, { state: "closed" }, { events: [closed] });
+export async function closeTicket(store: RecordStore<Ticket>, ticket: Ticket): Promise<void> {
+  const { queue, subject } = ticket;
+  await store.move(
+    queue,
+    ticket,
+    { state: "closed" },
+    { events: [{ type: "ticket.closed", fields: { queue, subject } }] },
+  );
 }

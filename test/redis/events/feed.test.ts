@@ -114,20 +114,14 @@ describe("followers of the feed", () => {
 
 describe("consumers of the feed", () => {
   const start = (
-    harness: ReturnType<typeof openFeed>,
-    handle: (events: readonly Event[]) => void,
-    incidents: string[] = [],
-  ) =>
-    consumeFeed({
-      name: "test",
-      feed: harness.feed,
-      redis,
-      keys: harness.own,
-      clock: systemClock,
-      connect,
-      handle: (events) => Promise.resolve().then(() => handle(events)),
-      onIncident: (message) => incidents.push(message),
-    });
+    { feed, own }: ReturnType<typeof openFeed>,
+    handle: (events: readonly Event[]) => void = () => undefined,
+    more: { onIncident?: (message: string) => void; connect?: () => Redis } = {},
+  ) => {
+    const handled = (events: readonly Event[]) => Promise.resolve().then(() => handle(events));
+    const shared = { feed, redis, keys: own, clock: systemClock, connect, onIncident: () => undefined };
+    return consumeFeed({ name: "test", ...shared, handle: handled, ...more });
+  };
 
   it("a consumer of the feed starts with new events and continues where the last one stopped", async () => {
     const harness = openFeed();
@@ -166,16 +160,7 @@ describe("consumers of the feed", () => {
   it("a consumer of the feed stops at once and hands over while its reader has no connection", async () => {
     const harness = openFeed();
     let reader: Redis | undefined;
-    const consumer = await consumeFeed({
-      name: "test",
-      feed: harness.feed,
-      redis,
-      keys: harness.own,
-      clock: systemClock,
-      connect: () => (reader = connect()),
-      handle: () => Promise.resolve(),
-      onIncident: () => undefined,
-    });
+    const consumer = await start(harness, undefined, { connect: () => (reader = connect()) });
     await until("it reads", () => reader?.status === "ready");
     if (reader === undefined) throw new Error("no reader");
     reader.options.retryStrategy = () => 60_000;
@@ -193,14 +178,11 @@ describe("consumers of the feed", () => {
     const incidents: string[] = [];
     const seen: number[] = [];
     let isBroken = true;
-    const consumer = await start(
-      harness,
-      (events) => {
-        if (isBroken) throw new Error("the store is full");
-        seen.push(...numbersOf(events));
-      },
-      incidents,
-    );
+    const handle = (events: readonly Event[]): void => {
+      if (isBroken) throw new Error("the store is full");
+      seen.push(...numbersOf(events));
+    };
+    const consumer = await start(harness, handle, { onIncident: (message) => incidents.push(message) });
     await harness.emit(1);
     await until("it was reported", () => incidents.length > 0);
     isBroken = false;

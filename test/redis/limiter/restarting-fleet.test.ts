@@ -63,36 +63,21 @@ it.each(["its quota", "nothing"] as const)(
   async (says) => {
     const platform = await openPlatform(says);
     const own = new Keys(`${keys.prefix}:${randomUUID()}`);
-    const workers = Array.from(
-      { length: 12 },
-      () =>
-        new PlatformClient({
-          profile: {
-            name: "default",
-            coverage: "g",
-            wording: "sims",
-          },
-          brand: "Svc",
-          language: "en",
-          endpoints: { global: platform.url },
-          connections: 4,
-          periodMs,
-          credentials: () => [
-            {
-              kind: "auth-key",
-              authKeyId: "keyId-fleet",
-              authKey: new Secret("secret-fleet-key"),
-            },
-          ],
-          clock: systemClock,
-          permits: new Limiter({
-            redis: connect(),
-            keys: own,
-            periodMs,
-          }),
-          userAgent: "simfleet/test",
-        }),
-    );
+    const shared = {
+      profile: { name: "default", coverage: "g", wording: "sims" } as const,
+      brand: "Svc",
+      language: "en" as const,
+      userAgent: "simfleet/test",
+      connections: 4,
+      periodMs,
+      clock: systemClock,
+      endpoints: { global: platform.url },
+      credentials: () => [
+        { kind: "auth-key" as const, authKeyId: "keyId-fleet", authKey: new Secret("secret-fleet-key") },
+      ],
+    };
+    const permits = () => new Limiter({ redis: connect(), keys: own, periodMs });
+    const workers = Array.from({ length: 12 }, () => new PlatformClient({ ...shared, permits: permits() }));
     await Promise.all(workers.map(start));
     await Promise.all(workers.map((client) => client.close()));
     await platform.close();

@@ -87,16 +87,12 @@ it("a lock, a hold and a check for stalled jobs that expire in a day are shorten
 it("a queue that is held longer than any hold does not count as idle", async () => {
   const queues = runQueues({ connect, keys, ledger, clock: systemClock, workerRegistry, lifecycle });
   const queue = await queues.queue("held");
+  const shared = { redis, connect, keys, workerRegistry, clock: systemClock, atOnce: 1 };
   const worker = new QueueWorker({
+    ...shared,
     queue,
-    redis,
-    connect,
-    keys,
-    clock: systemClock,
-    atOnce: 1,
     onIncident: () => undefined,
     restore: () => undefined,
-    workerRegistry,
     work: () => Promise.resolve({ kind: "ended" } as const),
   });
   await worker.start();
