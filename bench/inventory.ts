@@ -56,20 +56,15 @@ const sizes = [1_000, 10_000, 100_000, 1_000_000].filter((size) => size < max).c
 const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
 const dataDir = join(folder, "d");
 const keys = new Keys();
-const embedded = await attachRedis({
-  dataDir,
-  cacheDir: join(homedir(), ".cache", "simfleet"),
-  path: process.env.PATH ?? "",
-});
+const cacheDir = join(homedir(), ".cache", "simfleet");
+const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
 const connections = redisConnections(embedded);
 const redis = connections.connect("bench");
 
 type Environment = Record<string, string>;
 type Table = Record<string, string | number>[];
 
-/**
- * Runs a sandbox with this many SIMs for the duration of `use`, and passes the settings with which commands reach it.
- */
+/** Runs a sandbox with this many SIMs for the duration of `use`, and passes the settings with which commands reach it. */
 async function withFleet(
   { sims, profile, latencyMs = "0" }: { sims: number; profile: string; latencyMs?: string },
   use: (env: Environment, sandboxPid: number) => Promise<void>,

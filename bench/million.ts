@@ -1,13 +1,13 @@
 /**
  * A million rows: time of planning, and of planning and submitting, beside csv-parse alone, in turn and each with its process;
- * peak memory, and bytes of Redis per row; with --run also processing, without a quota, and the first summary of the finished
- * run.
+ * peak memory, and bytes of Redis per row; with --run also processing, the first summary, and the start of a planned run.
  *
  *   npm run bench:million
  *   npm run bench:million -- --rounds 5
  *   npm run bench:million -- --rows 100000 --run
  *   npm run bench:million -- --operation set-group
  */
+import { openAsBlob } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,8 +21,9 @@ import { attachRedis } from "#redis/embedded/embedded.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { Keys } from "#redis/keys.ts";
 import { bytesOfKeys, peakMegabytesOf, runMeasured, usedMemory } from "./memory.ts";
+import { median } from "./peers/report.ts";
 import { sampleRows } from "./sample-rows.ts";
-import { type SimfleetProcess, runSimfleet, startSandboxProcess, startWorker } from "./simfleet-process.ts";
+import { runSimfleet, startSandboxProcess, startWorker } from "./simfleet-process.ts";
 
 const { values } = parseArgs({
   options: {
@@ -48,15 +49,16 @@ const unlimited = ["--limit", "Sim=1000000000", "--operations", "all"];
 const sandbox = await startSandboxProcess(["--ids-from", file, ...unlimited, "--groups-from", groups]);
 const dataDir = join(folder, "d");
 const soracom = { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" };
+const token = `sf_bench-${"x".repeat(32)}`;
 const env = {
   ...sandbox.environment,
   SIMFLEET_DATA_DIR: dataDir,
   SIMFLEET_HTTP_PORT: "0",
+  SIMFLEET_HTTP_ADMIN_TOKEN: token,
   ...(operation === undefined ? {} : soracom),
 };
 
 const about = operation === undefined ? [] : ["--operation", operation];
-const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
 
 /** Seconds that a command, or another program, takes, its process included. */
 async function timed(args: readonly string[], program?: string) {
@@ -66,7 +68,7 @@ async function timed(args: readonly string[], program?: string) {
 }
 
 const report: Record<string, string> = {};
-let worker: SimfleetProcess | undefined;
+let worker: Awaited<ReturnType<typeof startWorker>> | undefined;
 const cacheDir = join(homedir(), ".cache", "simfleet");
 const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
 const connections = redisConnections(embedded);
@@ -105,6 +107,15 @@ try {
     report["Redis bytes per row, finished, with the inventory"] = (usedBytes / rows).toFixed(0);
     const ofRun = await bytesOfKeys(redis, `*${runId}*`);
     report["Redis bytes per row, finished, of the run alone"] = (ofRun / rows).toFixed(0);
+    const init = { method: "POST", headers: { authorization: `Bearer ${token}` } };
+    const query = new URLSearchParams({ skipUnchanged: "false", operation: operation ?? "set-speed-class" });
+    const body = await openAsBlob(file, { type: "text/csv" });
+    const planned = await fetch(`${worker.url}/v1/plans?${query}`, { ...init, body });
+    const { planId } = (await planned.json()) as { planId: string };
+    const plannedMs = systemClock.monotonicMs();
+    const started = await fetch(`${worker.url}/v1/runs?planId=${planId}`, init);
+    report["start of a planned run, s"] = ((systemClock.monotonicMs() - plannedMs) / 1_000).toFixed(2);
+    if (!started.ok) throw new Error(await started.text());
   }
 } finally {
   await worker?.stop();

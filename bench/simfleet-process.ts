@@ -20,8 +20,8 @@ function start(args: readonly string[], env: Environment, program = cli): ChildP
   });
 }
 
-/** Resolves when the worker reports that it is ready. */
-export async function startWorker(env: Environment): Promise<SimfleetProcess> {
+/** Resolves when the worker reports that it is ready; `url` is that of its control API, if it has one. */
+export async function startWorker(env: Environment): Promise<SimfleetProcess & { readonly url: string }> {
   const child = start(["worker"], env);
   let log = "";
   await new Promise<void>((resolve, reject) => {
@@ -32,7 +32,7 @@ export async function startWorker(env: Environment): Promise<SimfleetProcess> {
     child.once("exit", (code) => reject(new Error(`the worker ended with ${code}: ${log}`)));
   });
   child.stderr?.resume();
-  return { child, stop: () => stop(child) };
+  return { child, url: /"http":"([^"]+)"/.exec(log)?.[1] ?? "", stop: () => stop(child) };
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -13,6 +13,7 @@ import { parseArgs } from "node:util";
 import { redisConnections } from "#redis/connection.ts";
 import { attachRedis } from "#redis/embedded/embedded.ts";
 import { cpuSecondsOfRedis, runMeasured } from "./memory.ts";
+import { median } from "./peers/report.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { startSandboxProcess } from "./simfleet-process.ts";
 
@@ -84,10 +85,6 @@ const programs = {
   "BullMQ job per row": (connections: number) => peer("bullmq", connections),
   simfleet,
 };
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? NaN;
-}
 
 const table: Record<string, string | number>[] = [];
 try {
