@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "#core/time.ts";
 import { startSandbox } from "#sandbox/server.ts";
-import { minTimeMs } from "./least-time.ts";
+import { minTimeMs } from "./min-time.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { type SimfleetProcess, runSimfleet, startWorker } from "./simfleet-process.ts";
 
@@ -121,8 +121,8 @@ console.table(
     rows,
     processes,
     "run s": seconds.toFixed(2),
-    "least s": minSeconds.toFixed(2),
-    "least / run": ratio.toFixed(3),
+    "min s": minSeconds.toFixed(2),
+    "min / run": ratio.toFixed(3),
     "answers of 429": throttled,
     "calls per window": windows,
   })),

@@ -8,7 +8,7 @@ import { systemClock } from "#core/time.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { Keys } from "#redis/keys.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { minTimeMs } from "../least-time.ts";
+import { minTimeMs } from "../min-time.ts";
 import type { Assignment, Report } from "./caller.ts";
 import type { Cell } from "./cells.ts";
 

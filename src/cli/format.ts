@@ -34,7 +34,7 @@ export function relativeTime(text: string, nowMs: number): string | undefined {
     ["min", 60, 2],
     ["s", 1, 0],
   ] as const;
-  const [unit, length] = units.find(([, size, least]) => seconds >= size * least) ?? ["s", 1];
+  const [unit, length] = units.find(([, size, min]) => seconds >= size * min) ?? ["s", 1];
   const distance = `${Math.round(seconds / length)} ${unit}`;
   if (seconds > 60 * 86_400) return undefined;
   return ms < 0 ? `${distance} ago` : `in ${distance}`;

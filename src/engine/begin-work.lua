@@ -7,7 +7,7 @@
 --   quarantines the work
 -- Atomic: everything.
 
-local marks, live, process, most_deaths, counts_ms = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local marks, live, process, max_deaths, counts_ms = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local found = redis.call('HGETALL', marks)
@@ -17,7 +17,7 @@ for i = 1, #found, 2 do
   local expires = tonumber(redis.call('ZSCORE', live, other) or '0')
   if other ~= process and expires <= now and now - began < counts_ms then deaths = deaths + 1 end
 end
-if deaths >= most_deaths then
+if deaths >= max_deaths then
   redis.call('UNLINK', marks)
   return 'quarantined'
 end

@@ -104,7 +104,7 @@ function openToAll(host: string): { where: string; message: string } {
 }
 
 /** Minimum length of an admin token from any source (http.adminToken). */
-const fewestCharacters = 32;
+const minCharacters = 32;
 
 /** The admin token of the data directory, created on first use. @throws ConfigError if its file cannot be used */
 async function ownToken(dataDir: string): Promise<{ path: string; token: Secret }> {
@@ -117,8 +117,8 @@ async function ownToken(dataDir: string): Promise<{ path: string; token: Secret 
   });
   const read = readSecretFile(path);
   if ("fault" in read) throw new ConfigError([{ where: path, message: read.fault }]);
-  if (read.secret.length < fewestCharacters) {
-    const message = `contains a token of fewer than ${fewestCharacters} characters: remove the file, and the worker makes a new one.`;
+  if (read.secret.length < minCharacters) {
+    const message = `contains a token of fewer than ${minCharacters} characters: remove the file, and the worker makes a new one.`;
     throw new ConfigError([{ where: path, message }]);
   }
   return { path, token: new Secret(read.secret) };

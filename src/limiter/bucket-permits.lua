@@ -42,9 +42,9 @@ end
 
 -- Calls that others needed in the busiest of the last five windows, and live calls of ours.
 local function need()
-  local most = b.others + (b.live or 0)
-  for i = 1, 5 do most = math.max(most, b['need_' .. i] or 0) end
-  return most
+  local max_need = b.others + (b.live or 0)
+  for i = 1, 5 do max_need = math.max(max_need, b['need_' .. i] or 0) end
+  return max_need
 end
 
 -- Calls that bulk work leaves to others with so many milliseconds to the reset: what they are known to need until then, with
@@ -73,12 +73,12 @@ local function kept_for_bulk()
   return math.max(0, part - (b.granted - live)), math.huge
 end
 
--- Milliseconds until fewer than `most` calls are kept.
-local function until_fewer_kept(most, left_ms, is_short)
+-- Milliseconds until fewer than `max_kept` calls are kept.
+local function until_fewer_kept(max_kept, left_ms, is_short)
   local low, high = 0, left_ms
   while high - low > 1 do
     local middle = (low + high) / 2
-    if kept_for_others(left_ms - middle, is_short) < most then high = middle else low = middle end
+    if kept_for_others(left_ms - middle, is_short) < max_kept then high = middle else low = middle end
   end
   return math.max(MIN_WAIT_MS, math.min(high, MAX_WAIT_MS))
 end
@@ -168,8 +168,8 @@ local function grants()
   end
   local reserved = math.ceil(b.limit * share)
   local margin = company_margin()
-  local floor, most = math.max(0, reserved - b.others), math.huge
-  if urgent then floor, most = kept_for_bulk() end
+  local floor, max_open = math.max(0, reserved - b.others), math.huge
+  if urgent then floor, max_open = kept_for_bulk() end
   local kept = floor + margin
   local free = b.left - kept - in_flight - b.lost
   if free <= 0 and in_flight > 0 then
@@ -188,7 +188,7 @@ local function grants()
     return 0, until_refresh
   end
   local ticks, crossing = held_back(free, reserved)
-  local open = math.min(most, free - ticks - crossing)
+  local open = math.min(max_open, free - ticks - crossing)
   if yields and not urgent then
     local left_ms = (refresh_bounds(b) or now) - now
     -- Of unreported demand, such as a first sync, only the window before shows that it does not fit.

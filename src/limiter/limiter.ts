@@ -149,8 +149,8 @@ export class Limiter {
   }
 
   /** Windows of a bucket that had calls and have ended, the newest first; those of about two days are kept. */
-  async windows(bucket: string, atMost = -1) {
-    const kept = await this.#redis.lrange(this.#keys.windows(bucket), 0, atMost < 0 ? -1 : atMost - 1);
+  async windows(bucket: string, maxCount = -1) {
+    const kept = await this.#redis.lrange(this.#keys.windows(bucket), 0, maxCount < 0 ? -1 : maxCount - 1);
     return kept.map((text) => {
       const [endedAtMs = 0, calls = 0, throttled = 0, limit = 0] = text.split(",").map(Number);
       return { endedAtMs, calls, throttled, limit };

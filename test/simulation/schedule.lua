@@ -174,8 +174,8 @@ function Run:check()
   local kind, windows = self.options.kind, self.platform.windows
   for i, window in ipairs(windows) do
     -- A counted call without a response may be unknown to the limiter, and so may one call of a steady competitor.
-    local most = kind == 'steady' and 1 or window.unheard
-    if window.refused > most then self:fail('window %d of %s met %d answers of 429', i, kind, window.refused) end
+    local max_refused = kind == 'steady' and 1 or window.unheard
+    if window.refused > max_refused then self:fail('window %d of %s met %d answers of 429', i, kind, window.refused) end
   end
   -- The priority calls of a window fit into the reserve: each waits for one call that asks alone, at most.
   if kind == 'priority' and self.longest > PRIORITY_WAIT_MS then

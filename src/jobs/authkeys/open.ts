@@ -22,7 +22,7 @@ import { reportOf } from "#contract/fields.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 
 const feature = "Rotating AuthKeys";
-const fewestQuietMs = 10_000;
+const minQuietMs = 10_000;
 
 export class AuthKeyService {
   readonly #kernel: Kernel;
@@ -188,7 +188,7 @@ export class AuthKeyService {
 
   /** How long the old AuthKey has to be unused: at least longer than the last announcement of a process is trusted. */
   #quietMs({ name }: KeyOwner): number {
-    return Math.max(this.#kernel.config.authKeys[name]?.graceMs ?? 0, fewestQuietMs);
+    return Math.max(this.#kernel.config.authKeys[name]?.graceMs ?? 0, minQuietMs);
   }
 }
 

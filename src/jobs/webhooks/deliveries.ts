@@ -209,10 +209,10 @@ export class DeliveryLog {
   }
 
   /** Events whose deliveries are due, longest waiting first. */
-  async due(webhook: string, atMost: number): Promise<string[]> {
+  async due(webhook: string, maxCount: number): Promise<string[]> {
     const { redis, clock } = this.#deps;
     const { pending } = this.#keysOf(webhook);
-    return (await redis.zrangebyscore(pending, "-inf", clock.wallMs(), "LIMIT", 0, atMost)).map(eventIdAt);
+    return (await redis.zrangebyscore(pending, "-inf", clock.wallMs(), "LIMIT", 0, maxCount)).map(eventIdAt);
   }
 
   /**

@@ -22,8 +22,8 @@ const changed = {
 };
 
 test("what a run changes names the account, the values before and after, and the number of the others", () => {
-  const most = "s1.fast → s1.slow 41, none → s1.slow 12, unknown → s1.slow 7";
-  expect(changedText(changed)).toBe(`set-speed-class on OP0000000001 (default): ${most}, and 3 other changes`);
+  const shown = "s1.fast → s1.slow 41, none → s1.slow 12, unknown → s1.slow 7";
+  expect(changedText(changed)).toBe(`set-speed-class on OP0000000001 (default): ${shown}, and 3 other changes`);
   const message = { profile: "tokyo", operation: "send-sms", changes: [], changesInAll: 1 };
   expect(changedText(message)).toBe("send-sms on tokyo: 1 SIM");
 });

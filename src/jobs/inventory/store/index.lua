@@ -1,19 +1,19 @@
 -- Included in other scripts: the index of the inventory, a bitmap of ordinals for each value of a field.
 --
 -- The index (hash) maps a line of a record, `name=text` or `name:json`, to the number of its bitmap (string: prefix ..
--- number). A field with more than MOST_VALUES values at a time is not indexed, and never will be: `name` maps to `-`. A
+-- number). A field with more than MAX_VALUES values at a time is not indexed, and never will be: `name` maps to `-`. A
 -- member of an object is a field of its own, and the object has the value `{}`, as filters see it. If the index is full,
 -- the empty name maps to `-`: no further field is indexed.
 -- A field that is neither in the index nor rejected has no value in any SIM.
 
-local MOST_VALUES = 64
-local MOST_FIELDS = 64
-local MOST_BITMAPS = 512 -- of all fields: at most 64 bytes for each SIM
+local MAX_VALUES = 64
+local MAX_FIELDS = 64
+local MAX_BITMAPS = 512 -- of all fields: at most 64 bytes for each SIM
 local OBJECT = '={}'
 
 -- Bits to write, by bitmap, as arguments of BITFIELD: a command for each bit takes most of the time of a first sync.
 local bits = {}
-local MOST_ARGUMENTS = 4000 -- unpack takes less than 8000
+local MAX_ARGUMENTS = 4000 -- unpack takes less than 8000
 
 local function write_bits()
   for bitmap, ops in pairs(bits) do redis.call('BITFIELD', bitmap, unpack(ops)) end
@@ -29,7 +29,7 @@ local function put_bit(bitmap, ordinal, value)
   end
   local at = #ops
   ops[at + 1], ops[at + 2], ops[at + 3], ops[at + 4] = 'SET', 'u1', ordinal, value
-  if at + 4 >= MOST_ARGUMENTS then write_bits() end
+  if at + 4 >= MAX_ARGUMENTS then write_bits() end
 end
 
 -- fields: name -> { ids = { value, after its mark `=` or `:` -> number of its bitmap }, count }, or false if it is not
@@ -96,7 +96,7 @@ local function bitmap_for(index, name, value)
   if not is_indexed(index, name) then return nil end
   local field = index.fields[name]
   if not field then
-    if index.fields_count >= MOST_FIELDS then
+    if index.fields_count >= MAX_FIELDS then
       index.is_full = true
       redis.call('HSET', index.key, '', '-')
       return nil
@@ -106,8 +106,8 @@ local function bitmap_for(index, name, value)
     index.fields_count = index.fields_count + 1
   end
   if field.ids[value] then return field.ids[value] end
-  if field.count >= MOST_VALUES then remove_unused(index, name) end
-  if field.count >= MOST_VALUES or index.bitmaps >= MOST_BITMAPS then return drop_field(index, name) end
+  if field.count >= MAX_VALUES then remove_unused(index, name) end
+  if field.count >= MAX_VALUES or index.bitmaps >= MAX_BITMAPS then return drop_field(index, name) end
   index.last_id, index.bitmaps, field.count = index.last_id + 1, index.bitmaps + 1, field.count + 1
   local id = string.format('%d', index.last_id)
   field.ids[value] = id

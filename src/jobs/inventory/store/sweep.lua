@@ -16,7 +16,7 @@ local chunk = tonumber(chunk_text)
 local next_ordinal = tonumber(redis.call('HGET', inv.head, 'next') or '0')
 local first = chunk * SIMS_PER_CHUNK
 
-local MOST_MARKED = 1000 -- SIMs in one call, so that Redis's other callers do not wait for long
+local MAX_MARKED = 1000 -- SIMs in one call, so that Redis's other callers do not wait for long
 local marked = 0
 
 local function mark_gone(sim)
@@ -43,7 +43,7 @@ if part == '' and listed ~= seen then
     for place = 0, unseen == 0 and -1 or 7 do
       if bit.band(unseen, bit.rshift(128, place)) ~= 0 then
         -- Those that are marked are not listed when the chunk is processed again.
-        if marked == MOST_MARKED then return 'more' end
+        if marked == MAX_MARKED then return 'more' end
         mark_gone(keys[(at - 1) * 8 + place + 1])
       end
     end
@@ -62,6 +62,6 @@ else
 end
 redis.call('UNLINK', inv.seen)
 local done = redis.call('HMGET', KEYS[9], 'sims', 'added', 'changed', 'returned', 'gone')
-emit(inv.events, inv.most, 'sync.completed', profile, 'cause', sync_id, 'sims', done[1], 'added', done[2], 'changed',
-  done[3], 'returned', done[4], 'gone', done[5])
+emit(inv.events, inv.max_events, 'sync.completed', profile, 'cause', sync_id, 'sims', done[1], 'added', done[2],
+  'changed', done[3], 'returned', done[4], 'gone', done[5])
 return 'finished'

@@ -1,6 +1,6 @@
 -- Included in other scripts: stores what was seen of a SIM, and emits an event for each changed field.
 --
--- inventory(keys, profile, most) returns the table that the functions below expect:
+-- inventory(keys, profile, max_events) returns the table that the functions below expect:
 --   sims (hash: SIM -> record)   head (hash: next, known, gone, settled)   roll (prefix: chunk -> keys of its SIMs, one per
 --   line)   index (index.lua)   listed, gone, seen (bitmaps: ordinals of the SIMs that are listed, that are gone, and that the
 --   current listing has shown)   claims (hash: SIM -> run id, then a line for each field that it sets: `name=value`, or `name`
@@ -43,7 +43,7 @@ local function join_record(r)
 end
 
 local function emit_about(inv, kind, sim, by, cause, ...)
-  emit(inv.events, inv.most, kind, inv.profile, 'sim', sim, 'by', by, 'cause', cause, ...)
+  emit(inv.events, inv.max_events, kind, inv.profile, 'sim', sim, 'by', by, 'cause', cause, ...)
 end
 
 -- Emits an event for each changed field; returns how many. by_of(field, after) returns who changed the field, and the run or sync that is the cause.
@@ -184,11 +184,11 @@ local function write_gathered(inv)
   write_bits()
 end
 
-local function inventory(keys, profile, most)
+local function inventory(keys, profile, max_events)
   local head = redis.call('HMGET', keys[2], 'next', 'settled')
   return {
     sims = keys[1], head = keys[2], roll = keys[3], index = load_index(keys[4], keys[8]), seen = keys[5], claims = keys[6],
-    events = keys[7], listed = keys[8] .. 'listed', gone = keys[8] .. 'gone', profile = profile, most = most, now = now_ms(),
-    next = tonumber(head[1] or '0'), added = {}, records = {}, is_new = {}, is_settled = head[2] and true,
+    events = keys[7], listed = keys[8] .. 'listed', gone = keys[8] .. 'gone', profile = profile, max_events = max_events,
+    now = now_ms(), next = tonumber(head[1] or '0'), added = {}, records = {}, is_new = {}, is_settled = head[2] and true,
   }
 end

@@ -1,10 +1,10 @@
 -- Included in scripts that change a run's state: emits the event of the transition with the run's new tally. Requires
 -- emit.lua before it.
 --
--- emit_run(stream, most, kind, key, run, by, reason) reads the run's head (hash) at `key` and adds the event; `by` may be
--- ''; without `reason`, the reason in the head is used.
+-- emit_run(stream, max_events, kind, key, run, by, reason) reads the run's head (hash) at `key` and adds the event; `by`
+-- may be ''; without `reason`, the reason in the head is used.
 
-local function emit_run(stream, most, kind, key, run, by, reason)
+local function emit_run(stream, max_events, kind, key, run, by, reason)
   local head = redis.call('HMGET', key, 'profile', 'name', 'total', 'done', 'skipped', 'rejected', 'failed', 'state',
     'reason', 'unknown')
   local left = tonumber(head[3]) - tonumber(head[4]) - tonumber(head[5]) - tonumber(head[6]) - tonumber(head[7])
@@ -21,5 +21,5 @@ local function emit_run(stream, most, kind, key, run, by, reason)
     fields[#fields + 1] = 'by'
     fields[#fields + 1] = by
   end
-  emit(stream, most, kind, head[1], unpack(fields))
+  emit(stream, max_events, kind, head[1], unpack(fields))
 end

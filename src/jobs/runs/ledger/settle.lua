@@ -105,13 +105,13 @@ local ended = tonumber(segment) < number(15)
 -- If calls were in flight when the run was aborted or cancelled, it finishes with the last of them.
 if has_settled and (state == 'aborted' or state == 'cancelled') then set('finishedAtMs', now) end
 if state == 'running' or state == 'paused' then
-  local most = tonumber(head[8] or '')
+  local max_failures = tonumber(head[8] or '')
   local reason
   if wave_failed then
     reason = number(16) == 0 and 'a canary row failed' or 'a row of wave ' .. number(16) + 1 .. ' failed'
-  elseif most and failures > most then
+  elseif max_failures and failures > max_failures then
     reason = string.format('%d %s rejected, more than the %d allowed', failures,
-      failures == 1 and 'row failed or was' or 'rows failed or were', most)
+      failures == 1 and 'row failed or was' or 'rows failed or were', max_failures)
   end
   if pending <= 0 then
     state = 'completed'

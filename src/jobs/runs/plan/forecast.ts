@@ -82,8 +82,8 @@ export function forecast(demands: readonly Demand[], quota: QuotaView, places: P
     if (isCoarse) window.endMs = toMs;
     else window.used += play.serve(availableAt(nowMs) - window.used, nowMs, 0);
     play.pass(toMs - nowMs);
-    const most = isCoarse ? (calls * lengthMs) / periodMs : availableAt(toMs) - window.used;
-    window.used += play.serve(most, nowMs, toMs - nowMs);
+    const maxCalls = isCoarse ? (calls * lengthMs) / periodMs : availableAt(toMs) - window.used;
+    window.used += play.serve(maxCalls, nowMs, toMs - nowMs);
     nowMs = toMs;
   }
   return play.forecasts;
@@ -128,12 +128,12 @@ class Play {
     for (let passed = 0; left > tiny && passed < this.#turns.length;) {
       const turn = this.#turns[0];
       if (turn === undefined) break;
-      const most = Math.min(left, turn.left);
-      const made = this.#serveQueue(turn.runs, most, (more) => fromMs + lengthMs * (1 - (left - more) / budget));
+      const maxCalls = Math.min(left, turn.left);
+      const made = this.#serveQueue(turn.runs, maxCalls, (more) => fromMs + lengthMs * (1 - (left - more) / budget));
       left -= made;
       turn.left -= made;
       passed = made > tiny ? 0 : passed + 1;
-      if (made > most - tiny && turn.left > tiny) continue;
+      if (made > maxCalls - tiny && turn.left > tiny) continue;
       turn.left = this.#places.lanes;
       this.#turns.push(...this.#turns.splice(0, 1));
     }
@@ -141,12 +141,12 @@ class Play {
   }
 
   /** @param timeOf the instant after so many calls of them */
-  #serveQueue(runs: Playing[], most: number, timeOf: (made: number) => number): number {
+  #serveQueue(runs: Playing[], maxCalls: number, timeOf: (made: number) => number): number {
     let made = 0;
     let held = 0;
     for (const run of runs.filter(({ left }) => left > tiny)) {
-      if (made > most - tiny || held >= this.#places.slots) break;
-      const calls = Math.min(most - made, run.left, run.allowed);
+      if (made > maxCalls - tiny || held >= this.#places.slots) break;
+      const calls = Math.min(maxCalls - made, run.left, run.allowed);
       if (calls > tiny) {
         made += calls;
         run.left -= calls;

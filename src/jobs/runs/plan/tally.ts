@@ -87,8 +87,8 @@ export class PlanTally {
   /** Only the end of a file shows conflicts, which may come before the other problems. */
   #addProblem({ index, line }: StoredRow, problem: RowProblem, by: 1 | -1): void {
     this.rejected += by;
-    const most = problem.code === "conflict" ? 2 * maxProblems : maxProblems;
-    if (by === 1 && this.#problems.size < most) this.#problems.set(index, { line, ...problem });
+    const maxKept = problem.code === "conflict" ? 2 * maxProblems : maxProblems;
+    if (by === 1 && this.#problems.size < maxKept) this.#problems.set(index, { line, ...problem });
   }
 
   #addClass({ index, inputs: [speedClass = ""] }: StoredRow, by: 1 | -1): void {
