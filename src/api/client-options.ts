@@ -98,7 +98,7 @@ export type ClientEvent =
     }
   /** The platform rejected this AuthKey; the client tries the next one in the list, if any. */
   | {
-      readonly type: "auth-key-refused";
+      readonly type: "auth-key-rejected";
       readonly authKeyId: string;
       readonly message: string;
     }
@@ -113,5 +113,5 @@ export type ClientEvent =
       readonly isRoot: boolean;
     };
 
-/** `first` in this process, `early` before expiry, `expired` after it, `refused` after a 401, `asked` by the owner. */
-export type RenewalReason = "first" | "early" | "expired" | "refused" | "asked";
+/** `first` in this process, `early` before expiry, `expired` after it, `rejected` after a 401, `asked` by the owner. */
+export type RenewalReason = "first" | "early" | "expired" | "rejected" | "asked";

@@ -87,6 +87,6 @@ export const rowProblemCodes = [
   "value-missing",
   "value-invalid",
   "conflict",
-  "not-allowed",
+  "rejected",
 ] as const;
 export type RowProblemCode = (typeof rowProblemCodes)[number];

@@ -215,7 +215,7 @@ const afterContent: Readonly<Record<RowProblem["code"], string | undefined>> = {
   "key-empty": undefined,
   "value-missing": undefined,
   conflict: undefined,
-  "not-allowed": undefined,
+  rejected: undefined,
 };
 
 /** A row's problem without the content of its cells. */

@@ -101,7 +101,7 @@ class OpenAccount {
   readonly #log: Logger;
   readonly #closing = new AbortController();
   /** AuthKeys whose rejection was reported. */
-  readonly #refused = new Set<string>();
+  readonly #rejected = new Set<string>();
   /** Notes who the profile belongs to, as last seen. */
   #noteOwner = (): Promise<void> => Promise.resolve();
   #noted: Promise<void> = Promise.resolve();
@@ -249,8 +249,8 @@ class OpenAccount {
           },
         );
         break;
-      case "auth-key-refused":
-        this.#keyRefused(event.authKeyId, event.message);
+      case "auth-key-rejected":
+        this.#keyRejected(event.authKeyId, event.message);
         break;
       default:
     }
@@ -258,17 +258,17 @@ class OpenAccount {
 
   #renewed(): void {
     const { inUse } = this.#client;
-    if (inUse?.kind === "auth-key") this.#refused.delete(inUse.authKeyId);
+    if (inUse?.kind === "auth-key") this.#rejected.delete(inUse.authKeyId);
     if (inUse !== undefined) this.#watch.proven(inUse);
     // Others may be waiting for this process to stop using its AuthKey.
     void this.announce();
   }
 
-  #keyRefused(authKeyId: string, reason: string): void {
-    if (this.#refused.has(authKeyId)) return;
-    this.#refused.add(authKeyId);
+  #keyRejected(authKeyId: string, reason: string): void {
+    if (this.#rejected.has(authKeyId)) return;
+    this.#rejected.add(authKeyId);
     this.#log.warn({ authKeyId, reason }, "the platform rejected an AuthKey");
-    this.#emit("authkey.refused", { authKeyId, reason });
+    this.#emit("authkey.rejected", { authKeyId, reason });
   }
 
   #reloaded(): void {

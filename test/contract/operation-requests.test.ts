@@ -90,7 +90,7 @@ describe("requests that cannot succeed", () => {
     });
   });
 
-  test("a tag name that would leave the path is rejected, and the plan explains which SIMs are not allowed", async () => {
+  test("a tag name that would leave the path is rejected, and the plan explains which SIMs are rejected", async () => {
     for (const name of ["../../x", "..", "a%2Fb"]) {
       const body = `simId,tagName\n${sim()},${name}\n`;
       expect(
@@ -103,7 +103,7 @@ describe("requests that cannot succeed", () => {
     const plan = await requests.plan("operation=terminate", `simId\n${sim()}\n`);
     expect(plan.problems).toMatchObject([
       {
-        code: "not-allowed",
+        code: "rejected",
         message:
           "The SIM has terminationEnabled=false; the operation requires terminationEnabled=true and status!=terminated. Do enable-termination first.",
       },

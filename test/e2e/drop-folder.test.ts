@@ -81,7 +81,7 @@ test.concurrent("a malformed file in the drop folder reveals none of its content
   expect(text).toContain("line 3: The cell speedClass is not valid for speedClass");
   expect(text).toContain("line 2: The cell simId is a spreadsheet's rounding");
   const events = (await harness.run(["events", "tail", "--since", "1h", "--json"])).stdout;
-  expect(events).toContain("file.refused");
+  expect(events).toContain("file.rejected");
   worker.kill("SIGTERM");
   const { stdout, stderr } = await worker.ended;
   const shown = [text, events, stdout, stderr, await dumpOf(await harness.redis())].join("\n");

@@ -79,7 +79,7 @@ describeInBrowser(
       await previewed(page);
       await page.getByLabel("Skip 1 invalid row").check();
       await page.getByText("The change of 2 SIMs is irreversible.").waitFor();
-      await page.getByText(/ · 1 not allowed · 2 calls/).waitFor();
+      await page.getByText(/ · 1 rejected · 2 calls/).waitFor();
       await page.getByRole("button", { name: "Start the run" }).click();
       const start = page.getByRole("dialog").getByRole("button", { name: "Start the run" });
       const typed = page.getByLabel("Number of SIMs");

@@ -21,7 +21,7 @@ const refusalMs = 30_000;
  * How many fresh pairs in a row may be rejected before the credentials are blamed: two if none was ever accepted, more
  * afterward, since pairs that are revoked one after the other can affect several calls before any succeeds.
  */
-const refusedInARow = { fromTheStart: 2, afterSuccess: 4 };
+const rejectedInARow = { fromTheStart: 2, afterSuccess: 4 };
 /** Minimum pause between two failed early renewals. */
 const earlyPauseMs = 1_000;
 
@@ -42,7 +42,7 @@ export class PairKeeper {
   #isProven = false;
   #nextReason: RenewalReason = "first";
   #wasEverProven = false;
-  #refusedInARow = 0;
+  #rejectedInARow = 0;
   #obtainedAtMs = 0;
   #retired: Pair | undefined;
   #flight: Promise<Pair> | undefined;
@@ -104,7 +104,7 @@ export class PairKeeper {
     if (pair !== this.#current || this.#isProven) return;
     this.#isProven = true;
     this.#wasEverProven = true;
-    this.#refusedInARow = 0;
+    this.#rejectedInARow = 0;
   }
 
   /**
@@ -115,12 +115,12 @@ export class PairKeeper {
   invalidate(pair: Pair): boolean {
     if (pair !== this.#current) return true;
     if (!this.#isProven) {
-      const maxRefused = this.#wasEverProven ? refusedInARow.afterSuccess : refusedInARow.fromTheStart;
+      const maxRejected = this.#wasEverProven ? rejectedInARow.afterSuccess : rejectedInARow.fromTheStart;
       const isYoung = this.#clock.monotonicMs() - this.#obtainedAtMs < refusalMs;
-      if (this.#refusedInARow < maxRefused) this.#refusedInARow += 1;
-      if (this.#refusedInARow >= maxRefused && isYoung) return false;
+      if (this.#rejectedInARow < maxRejected) this.#rejectedInARow += 1;
+      if (this.#rejectedInARow >= maxRejected && isYoung) return false;
     }
-    this.#retire("refused");
+    this.#retire("rejected");
     return true;
   }
 
@@ -131,7 +131,7 @@ export class PairKeeper {
   async renewNow(signal?: AbortSignal): Promise<Pair> {
     signal?.throwIfAborted();
     // The credentials may have been replaced: the cached rejection of the old ones does not count.
-    this.#refusedInARow = 0;
+    this.#rejectedInARow = 0;
     this.#failure = undefined;
     this.#renewAtMs = 0;
     this.#credentialsVersion += 1;

@@ -73,7 +73,7 @@ export function pairSource(
    */
   const authenticate = async (): Promise<Pair> => {
     const forms = credentials();
-    const refused: Credentials[] = [];
+    const rejected: Credentials[] = [];
     for (const form of forms) {
       try {
         const pair = await authenticateWith(form);
@@ -82,10 +82,10 @@ export function pairSource(
       } catch (thrown) {
         if (!(thrown instanceof PlatformError)) throw thrown;
         if (thrown.code !== "PLATFORM_UNAUTHORIZED") throw inWordsOfAuth(thrown, "");
-        refused.push(form);
+        rejected.push(form);
         const { message } = thrown;
-        if (form.kind === "auth-key") emit({ type: "auth-key-refused", authKeyId: form.authKeyId, message });
-        if (refused.length === forms.length) throw inWordsOfAuth(thrown, hintOf(refused));
+        if (form.kind === "auth-key") emit({ type: "auth-key-rejected", authKeyId: form.authKeyId, message });
+        if (rejected.length === forms.length) throw inWordsOfAuth(thrown, hintOf(rejected));
       }
     }
     throw new RangeError("a list of credentials is never empty");
@@ -121,10 +121,10 @@ const settings: Readonly<Record<Credentials["kind"], string>> = {
   "sub-user": "SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET",
 };
 
-function hintOf(refused: readonly Credentials[]): string {
-  const keys = refused.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : []));
+function hintOf(rejected: readonly Credentials[]): string {
+  const keys = rejected.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : []));
   const all = keys.length > 1 ? ` So were all of ${keys.join(", ")}.` : "";
-  return `${all} Check ${[...new Set(refused.map(({ kind }) => settings[kind]))].join("; or ")}.`;
+  return `${all} Check ${[...new Set(rejected.map(({ kind }) => settings[kind]))].join("; or ")}.`;
 }
 
 function inWordsOfAuth(error: PlatformError, hint: string): PlatformError {

@@ -20,7 +20,7 @@ export const auditEntry = z.object({
   made: z.string().nullable().describe("the ID of what it made, such as a run"),
   about: z.string().nullable().describe("what was done: `undid r-A by r-B`, or what a run changes"),
   result: z
-    .enum(["done", "refused", "failed", "not recorded"])
+    .enum(["done", "rejected", "failed", "not recorded"])
     .describe("not recorded: the process ended before it could record it, or the change is still in progress"),
   status: count.nullable().describe("HTTP status; null for a command, and if not recorded"),
   exitCode: count.nullable().describe("of a command; null for a request, and if not recorded"),

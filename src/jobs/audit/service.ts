@@ -182,7 +182,7 @@ function entryOf(id: string, fields: Readonly<Record<string, string>>, later: Au
 function wordOf(result: AuditResult | undefined): AuditEntry["result"] {
   if (result === undefined) return "not recorded";
   const { status, exitCode } = result;
-  if (status !== undefined && status >= 400) return status < 500 ? "refused" : "failed";
+  if (status !== undefined && status >= 400) return status < 500 ? "rejected" : "failed";
   return exitCode === undefined || exitCode === 0 ? "done" : "failed";
 }
 

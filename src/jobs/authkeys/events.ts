@@ -4,7 +4,7 @@ import type { Events } from "#events/event.ts";
 const ofAuthKey = { authKeyId: "the AuthKey", cause: "the rotation", by: "who requested the rotation" } as const;
 
 export const events = {
-  "authkey.refused": {
+  "authkey.rejected": {
     when: "The platform rejected a configured AuthKey; the second one is used, if there is one. Emitted once by each process until the AuthKey is accepted.",
     sentence: "The platform rejected the AuthKey {authKeyId}[: {reason}]",
     needsAttention: true,

@@ -20,7 +20,7 @@ export const events = {
     needsAttention: true,
     fields: { ...ofFile, state: "the run's state", reason: "why" },
   },
-  "file.refused": {
+  "file.rejected": {
     when: "A file of the drop folder was rejected; it is in `failed/`.",
     sentence: "The file {file} was rejected[: {reason}]",
     needsAttention: true,

@@ -163,7 +163,7 @@ export class DropFolderWork {
     await this.#folder.put({ place: "failed", name: besideName(taken, "problem.txt"), of: runId }, `${fault}\n`);
     const fields = { file: original, run: runId, reason: fault };
     const mark = createHash("sha256").update(rawName).update(fingerprint).digest("hex");
-    await feed.emitOnce({ type: "file.refused", profile: folder.profile, fields }, `file.refused:${mark}`);
+    await feed.emitOnce({ type: "file.rejected", profile: folder.profile, fields }, `file.rejected:${mark}`);
     await this.#folder.move(rawName, "incoming", { place: "failed", name: taken });
     onIncident(`${original} was rejected and is in failed/ as ${taken}: ${fault}`);
   }
@@ -202,7 +202,7 @@ export class DropFolderWork {
 
   #refuse(file: TakenName, { reason, faults }: Refusal): Promise<void> {
     const problem = this.#folder.readable([reason, ...faults].map((line) => `${line}\n`).join(""));
-    return this.#close(file, "failed", { type: "file.refused", reason: this.#folder.readable(reason), problem });
+    return this.#close(file, "failed", { type: "file.rejected", reason: this.#folder.readable(reason), problem });
   }
 
   /** Like a rejection; after the run has ended, its results are missing. */

@@ -126,13 +126,13 @@ export const fileCases = (place: TestRedis): readonly CrashCase[] => [
   {
     name: "a file of a drop folder that is refused",
     begin: () => begun(place, { name: "fleet.csv", reason: "1 of 1 rows cannot be sent" }),
-    end: "failed, file.taken, file.refused",
+    end: "failed, file.taken, file.rejected",
     states: ["incoming", "processing", "failed"],
   },
   {
     name: "a file of a drop folder whose name is refused",
     begin: () => begun(place, { name: "fleet\u0007.csv" }),
-    end: "failed, file.refused",
+    end: "failed, file.rejected",
     states: ["incoming", "failed"],
   },
 ];

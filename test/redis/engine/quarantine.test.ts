@@ -208,5 +208,5 @@ it("a file of a drop folder that kills three workers is moved to failed/", async
   expect(harness.runs.submitted).toEqual([]);
   expect(harness.files("failed")).toEqual(["fleet.RUN.csv", "fleet.RUN.problem.txt"]);
   expect(harness.files("processing")).toEqual([]);
-  expect(harness.runs.reported).toEqual(["file.taken fleet.csv", `file.refused fleet.csv ${reason}`]);
+  expect(harness.runs.reported).toEqual(["file.taken fleet.csv", `file.rejected fleet.csv ${reason}`]);
 });

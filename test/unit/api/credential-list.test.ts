@@ -40,8 +40,8 @@ describe("a client with two AuthKeys", () => {
     await world.client.call(updateSimSpeedClass, change);
     expect(world.asked()).toEqual(["keyId-a", "keyId-b"]);
     expect(world.platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
-    expect(world.events.filter(({ type }) => type === "auth-key-refused")).toEqual([
-      { type: "auth-key-refused", authKeyId: "keyId-a", message: expect.stringContaining("no such key") },
+    expect(world.events.filter(({ type }) => type === "auth-key-rejected")).toEqual([
+      { type: "auth-key-rejected", authKeyId: "keyId-a", message: expect.stringContaining("no such key") },
     ]);
     expect(world.permits.requests.filter(({ bucket }) => bucket === "ip.here.Auth-auth").length).toBe(2);
   });
@@ -63,7 +63,7 @@ describe("a client with two AuthKeys", () => {
     world.refuseWith(status);
     await refusalOf(world.client.call(updateSimSpeedClass, change));
     expect(world.asked()).toEqual(["keyId-a"]);
-    expect(world.events.some(({ type }) => type === "auth-key-refused")).toBe(false);
+    expect(world.events.some(({ type }) => type === "auth-key-rejected")).toBe(false);
   });
 });
 

@@ -68,7 +68,7 @@ describe("the pair keeper", () => {
     expect(keeper.invalidate(first)).toBe(true);
     expect(await keeper.obtain()).toBe(second);
     expect(asked.length).toBe(2);
-    expect(events.at(-1)).toMatchObject({ type: "renewed", reason: "refused" });
+    expect(events.at(-1)).toMatchObject({ type: "renewed", reason: "rejected" });
   });
 
   it("the pair keeper lets one waiting caller cancel without affecting the others", async () => {

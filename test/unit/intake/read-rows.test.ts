@@ -77,7 +77,7 @@ describe("CSV files read once", () => {
     const rows = await rowsOf("examples/spoiled.csv");
     expect(rows.length).toBe(11);
     expect(new Set(problemsOf(rows).map(([, code]) => code))).toEqual(
-      new Set(rowProblemCodes.filter((code) => code !== "not-allowed")),
+      new Set(rowProblemCodes.filter((code) => code !== "rejected")),
     );
     expect(problemsOf(rows)).toEqual([
       [3, "cell-count"],

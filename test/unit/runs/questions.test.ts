@@ -34,7 +34,7 @@ const verdicts = {
   "not-in-inventory": 2,
   duplicate: 0,
   conflict: 0,
-  "not-allowed": 0,
+  rejected: 0,
   invalid: 0,
 };
 

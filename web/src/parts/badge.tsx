@@ -37,7 +37,6 @@ const appearances: Readonly<Record<string, Appearance>> = {
   "not-in-inventory": ["warn", "warn"],
   duplicate: ["plain", "arrow"],
   conflict: ["bad", "cross"],
-  "not-allowed": ["bad", "stopped"],
   invalid: ["bad", "cross"],
   never: ["plain", "waiting"],
 };

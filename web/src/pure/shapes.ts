@@ -56,7 +56,7 @@ export const verdicts = [
   "not-in-inventory",
   "duplicate",
   "conflict",
-  "not-allowed",
+  "rejected",
   "invalid",
 ] as const satisfies RowVerdict[];
 

@@ -93,7 +93,7 @@ export function planText(plan: PlanReport): string {
     ...(verdicts["not-in-inventory"] > 0 ? [`  ${grouped(verdicts["not-in-inventory"])} not in the inventory`] : []),
     ...(verdicts.duplicate > 0 ? [`  ${grouped(verdicts.duplicate)} duplicate (sent once)`] : []),
     ...(verdicts.conflict > 0 ? [`  ${grouped(verdicts.conflict)} in conflict: one SIM, different values`] : []),
-    ...(verdicts["not-allowed"] > 0 ? [`  ${grouped(verdicts["not-allowed"])} not allowed by the operation`] : []),
+    ...(verdicts.rejected > 0 ? [`  ${grouped(verdicts.rejected)} rejected by the operation`] : []),
     ...(verdicts.invalid > 0 ? [`  ${grouped(verdicts.invalid)} invalid`] : []),
     ...problems.slice(0, problemsShown).map((problem) => `    line ${problem.line}: ${problem.message}`),
   ];

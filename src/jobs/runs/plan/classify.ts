@@ -24,7 +24,7 @@ const freshMs = 25 * 60 * minuteMs;
 export interface KnownFleet {
   readonly inventory: Inventory;
   readonly profile: string;
-  /** The operations of the deployment: a row that is not allowed names the one that would help. */
+  /** The operations of the deployment: a row that is rejected names the one that would help. */
   readonly operations: SimOperations;
   /** The only speed classes that are sent. Empty: any is. */
   readonly speedClasses: readonly string[];
@@ -76,8 +76,8 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
     const changes = own === undefined && isListed ? changesOf(operation, key, inputs) : [];
     const valueOf = (field: string): string | undefined =>
       field === operation.keyColumn ? key : fieldTextOf(sim, field);
-    const isForbidden = own === undefined && isListed && requires !== undefined && !matches(requires, valueOf, nowMs);
-    const problem = isForbidden ? notAllowed(requires, { valueOf, nowMs, operations }) : own;
+    const isRejected = own === undefined && isListed && requires !== undefined && !matches(requires, valueOf, nowMs);
+    const problem = isRejected ? rejection(requires, { valueOf, nowMs, operations }) : own;
     const before = isListed ? beforeOf(changes, sim, facts) : undefined;
     const duplicateOf = problem === undefined ? row.duplicateOf : undefined;
     const hasOwnCall = problem === undefined && duplicateOf === undefined;
@@ -106,7 +106,7 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
 /** The verdict on a row: it says how a run would treat it. */
 export function verdictOfRow({ problem, duplicateOf, planned, skipped }: StoredRow): RowVerdict {
   if (problem !== undefined)
-    return problem.code === "conflict" || problem.code === "not-allowed" ? problem.code : "invalid";
+    return problem.code === "conflict" || problem.code === "rejected" ? problem.code : "invalid";
   if (duplicateOf !== undefined) return "duplicate";
   return planned ?? (skipped === undefined ? "change" : "unchanged");
 }
@@ -153,7 +153,7 @@ function unlisted([speedClass = ""]: readonly string[], listed: readonly string[
   return { code: "value-invalid", column: "speedClass", message };
 }
 
-function notAllowed(
+function rejection(
   requires: Filter,
   of: { valueOf: (field: string) => string | undefined; nowMs: number; operations: SimOperations },
 ): RowProblem {
@@ -170,7 +170,7 @@ function notAllowed(
   const helpful = [...operations.values()].find((one) => alternatives.some((part) => doesSet(one, part)));
   const hint = helpful === undefined ? "" : ` Do ${helpful.name} first.`;
   return {
-    code: "not-allowed",
+    code: "rejected",
     column: fields[0] ?? "",
     message: `The SIM has ${are.join(" and ")}; the operation requires ${requires.text}.${hint}`,
   };

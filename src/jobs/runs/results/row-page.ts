@@ -61,7 +61,7 @@ function rowOf(run: RunRecord, row: StoredRow, before: FieldValues) {
 
 /** The changes of a row whose inputs are known; none of one that cannot be read, or that an undo leaves alone. */
 function changesOfRow(operation: SimOperation, { key, inputs, problem }: StoredRow): readonly FieldChange[] {
-  const isRead = (problem === undefined || problem.code === "not-allowed") && inputs.length === operation.inputs.length;
+  const isRead = (problem === undefined || problem.code === "rejected") && inputs.length === operation.inputs.length;
   return isRead ? changesOf(operation, key, inputs) : [];
 }
 

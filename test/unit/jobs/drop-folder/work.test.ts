@@ -238,7 +238,7 @@ describe("unprintable file names", () => {
     expect(harness.files("failed")).toEqual([`${shown}.csv`, `${shown}.problem.txt`].toSorted());
     expect(namesOf(harness)).toEqual([]);
     expect(harness.runs.reported).toEqual([
-      expect.stringMatching(/^file\.refused [^\n]+ Its name (has control|is not valid)/),
+      expect.stringMatching(/^file\.rejected [^\n]+ Its name (has control|is not valid)/),
     ]);
     expect(harness.incidents).toEqual([expect.stringMatching(/ was rejected and is in failed\/ as /)]);
   });
@@ -273,9 +273,9 @@ describe("a drop folder that others can write to", () => {
     expect(namesOf(harness)).toEqual([]);
     expect(harness.runs.reported).toEqual([
       "file.taken link.csv",
-      expect.stringMatching(/^file\.refused link\.csv .*\/processing\/link\.r-\S+ is a symbolic link/),
+      expect.stringMatching(/^file\.rejected link\.csv .*\/processing\/link\.r-\S+ is a symbolic link/),
       "file.taken pipe.csv",
-      expect.stringMatching(/^file\.refused pipe\.csv .*\/processing\/pipe\.r-\S+ is not a regular file/),
+      expect.stringMatching(/^file\.rejected pipe\.csv .*\/processing\/pipe\.r-\S+ is not a regular file/),
     ]);
   });
 

@@ -120,9 +120,7 @@ function What({ who, role, action, did, target, made, about }: AuditEntry): JSX.
   );
 }
 
-const badges = { done: "done", refused: "rejected", failed: "failed", "not recorded": "unknown" } as const;
-
 function Ended({ result, status, exitCode }: AuditEntry): JSX.Element {
-  const word = result === "not recorded" ? "no result recorded" : `${result} ${status ?? `exit ${exitCode}`}`;
-  return <Badge state={badges[result]} word={word} />;
+  if (result === "not recorded") return <Badge state="unknown" word="no result recorded" />;
+  return <Badge state={result} word={`${result} ${status ?? `exit ${exitCode}`}`} />;
 }

@@ -84,7 +84,7 @@ function planText(plan: PlanReport): string {
     counted(rows, "row"),
     `${grouped(verdicts.change)} to change`,
     unlisted > 0 && `${grouped(unlisted)} not in the inventory`,
-    verdicts["not-allowed"] > 0 && `${grouped(verdicts["not-allowed"])} not allowed`,
+    verdicts.rejected > 0 && `${grouped(verdicts.rejected)} rejected`,
     verdicts.conflict > 0 && `${grouped(verdicts.conflict)} in conflict`,
     counted(calls, "call"),
     time,
