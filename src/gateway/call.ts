@@ -121,7 +121,7 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
     answer.body.dump().catch(() => undefined);
     if (status === 401 && (!mayRenew || hasNewPair)) throw refusedPair(operation);
     hasNewPair ||= status === 401;
-    if (body.isWhole) continue; // after a 429 the bucket is frozen, so the next turn comes after the refresh
+    if (body.isWhole) continue; // after a 429 the bucket is blocked, so the next turn comes after the refresh
     const cause = status === 401 ? "The gateway's token had expired" : "The quota is used up";
     const message = `${cause}, and the request body is too large for the gateway to send again. Nothing was changed: try again.`;
     throw notNow(message, status === 401 ? secondMs : attempt.rateLimitedMs);

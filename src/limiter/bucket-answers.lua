@@ -103,17 +103,17 @@ local function hear(answer)
   count_others()
 end
 
-local function freeze(answer)
+local function block(answer)
   b.throttled = b.throttled + 1
   local _, latest = refresh_bounds(b)
   local was_former = latest and answer.window < b.window and answer.seconds and
     answer.received + (answer.seconds + 1) * 1000 < latest - period / 2
   if was_former then return end
-  if answer.retry > 0 and (not latest or now + answer.retry > latest + 1500) then b.frozen = now + answer.retry end
+  if answer.retry > 0 and (not latest or now + answer.retry > latest + 1500) then b.blocked = now + answer.retry end
   if b.limit and latest and answer.seconds then
     b.left, b.left_at = math.min(b.left or 0, 0), answer.received
-  elseif not b.frozen then
-    b.frozen = latest or (now + period)
+  elseif not b.blocked then
+    b.blocked = latest or (now + period)
   end
 end
 
@@ -136,7 +136,7 @@ local function take_in(observation)
   if answer.limit then hear(answer) end
   b.calls = b.calls + 1
   if kind == 'throttled' then
-    freeze(answer)
+    block(answer)
   elseif not answer.limit and answer.window == b.window then
     -- Possibly counted: treat it as spent until the response to a later call reports how many are left.
     b.lost, b.lost_serial = b.lost + 1, b.serial

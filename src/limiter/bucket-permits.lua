@@ -153,7 +153,7 @@ end
 
 local function grants()
   if want <= 0 then return 0, 0 end
-  if b.frozen then return 0, b.frozen - now end
+  if b.blocked then return 0, b.blocked - now end
   local _, latest = refresh_bounds(b)
   local until_refresh = latest and latest - now or POLL_MS
   if not b.limit or not b.left then
@@ -227,7 +227,7 @@ end
 -- Permits beyond those wanted, for calls that follow within AHEAD_MS. A process that holds a few while many are left starves
 -- no other, and all are used or given back before the reset. Rows that are answered, but not yet written, count as wanted.
 local function grants_ahead(granted)
-  if ahead <= 0 or urgent or backlog < 0 or b.frozen or not b.limit or not b.left then return 0 end
+  if ahead <= 0 or urgent or backlog < 0 or b.blocked or not b.limit or not b.left then return 0 end
   local earliest = refresh_bounds(b)
   local stale = b.others > 0 and STALE_BESIDE_OTHERS_MS or STALE_MS
   if not earliest or earliest - now < AHEAD_MS or now - b.left_at > stale then return 0 end

@@ -16,7 +16,7 @@ local UNUSED_MS = 30 * 24 * 3600 * 1000   -- a bucket that was unused for so lon
 local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must notice
 
 local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lone_at', 'lost', 'lost_serial',
-  'floor', 'ceiling', 'after', 'before', 'frozen', 'others', 'others_first', 'others_from', 'asked_at', 'calls',
+  'floor', 'ceiling', 'after', 'before', 'blocked', 'others', 'others_first', 'others_from', 'asked_at', 'calls',
   'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'backlog_since', 'round_trip',
   'limit_at', 'run_at', 'either', 'burst', 'short_window', 'day', 'day_calls', 'day_throttled', 'live', 'live_at',
   'bulk_at', 'calls_before', 'throttled_before', 'need_1', 'need_2', 'need_3', 'need_4', 'need_5' }
@@ -86,7 +86,7 @@ end
 -- Redis's clock was set back, or another machine with a different clock took over: all stored times are invalid.
 local function reset_if_clock_went_back()
   if b.run_at and now < b.run_at - SET_BACK_MS then
-    b.floor, b.ceiling, b.after, b.before, b.frozen = nil, nil, nil, nil, nil
+    b.floor, b.ceiling, b.after, b.before, b.blocked = nil, nil, nil, nil, nil
     b.asked_at, b.limit_at, b.backlog, b.backlog_at, b.backlog_since = nil, nil, nil, nil, nil
     open_window(now, b.limit)
   end
@@ -95,7 +95,7 @@ end
 
 -- The refresh has certainly happened: the latest possible time has passed.
 local function pass_refresh()
-  if b.frozen and now >= b.frozen then b.frozen = nil end
+  if b.blocked and now >= b.blocked then b.blocked = nil end
   local _, latest = refresh_bounds(b)
   if not latest or now < latest then return end
   if not is_periodic() then

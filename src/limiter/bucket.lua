@@ -12,7 +12,7 @@
 --          permit number, kind ('answered' 'throttled' 'lost' 'back'), window, serial, granted at, sent after ms,
 --          received ms ago, limit, remaining, seconds before refresh (these three '' without headers), retry after ms
 -- Returns { now, window, first serial, granted, wait ms (0: ask again after a response), limit, left, in flight,
---           reserved, refresh earliest, refresh latest, frozen until, kept for others now, calls that
+--           reserved, refresh earliest, refresh latest, blocked until, kept for others now, calls that
 --           others need, granted ahead } ; times in ms of Redis's clock, '' for unknown
 -- Atomic: everything. From its grant a permit counts as a spent call for all processes, until it is answered, given back,
 -- or its lease expires. Repeating an exchange with the same numbers grants the same permits, not more.
@@ -71,5 +71,5 @@ local earliest, latest = refresh_bounds(b)
 local function shown(number) return number and string.format('%.3f', number) or '' end
 return { shown(now), b.window, first_serial, granted, shown(math.max(0, wait)), shown(b.limit),
   shown(b.left and math.max(0, b.left)), in_flight,
-  shown(b.limit and math.ceil(b.limit * share)), shown(earliest), shown(latest), shown(b.frozen),
+  shown(b.limit and math.ceil(b.limit * share)), shown(earliest), shown(latest), shown(b.blocked),
   shown(b.limit and earliest and yields and kept_for_others(earliest - now, is_waited_for())), need(), granted_ahead }

@@ -134,7 +134,7 @@ export class Limiter {
       /** The refresh is between these two times. */
       refreshEarliestMs: numberOrNone(reply[9]),
       refreshLatestMs: numberOrNone(reply[10]),
-      frozenUntilMs: numberOrNone(reply[11]),
+      blockedUntilMs: numberOrNone(reply[11]),
       /** Calls that bulk work leaves to others now; those of `reserved` do not count. */
       kept: numberOrNone(reply[12]),
       /** Calls of others, and live calls of ours, in the busiest of the last windows. */

@@ -32,7 +32,7 @@ export function quotaEndpoints({ limiter, config }: Kernel, runs: RunService): r
           kept: state.kept === undefined ? null : Math.max(state.kept, state.reserved ?? 0),
           othersPerMinute: Math.round((state.needed * minuteMs) / periodMs),
           periodSeconds: periodMs / 1_000,
-          frozen: state.frozenUntilMs !== undefined,
+          blocked: state.blockedUntilMs !== undefined,
           work: works.get(state.bucket),
           windows: await windowsOf(state),
         }),

@@ -24,7 +24,7 @@ export const bucketReport = z.object({
   periodSeconds: z.number().describe("length of a window"),
   secondsToRefresh: z.number().nullable(),
   refreshDoubtSeconds: z.number().nullable().describe("uncertainty of the time to reset"),
-  frozen: z.boolean(),
+  blocked: z.boolean().describe("whether calls wait for the reset after a 429"),
   calls: count,
   throttled: count,
   work: z

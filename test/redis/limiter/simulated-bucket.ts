@@ -26,7 +26,7 @@ export interface BucketReply {
   readonly left: number | undefined;
   readonly inFlight: number;
   readonly refresh: { readonly earliestMs: number; readonly latestMs: number } | undefined;
-  readonly frozenUntilMs: number | undefined;
+  readonly blockedUntilMs: number | undefined;
 }
 
 export interface BucketSettings {
@@ -85,7 +85,7 @@ export class SimulatedBucket {
       limit: known(5),
       left: known(6),
       inFlight: number(7),
-      frozenUntilMs: known(11),
+      blockedUntilMs: known(11),
       refresh:
         earliestMs === undefined || latestMs === undefined
           ? undefined

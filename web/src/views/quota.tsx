@@ -67,14 +67,14 @@ function Quotas({ buckets }: { buckets: readonly BucketReport[] }): JSX.Element 
   );
 }
 
-function Left({ left, limit, kept, frozen }: BucketReport): JSX.Element {
+function Left({ left, limit, kept, blocked }: BucketReport): JSX.Element {
   if (limit === null) return <span class="quiet">limit not known yet</span>;
   return (
     <>
       <span class="nowrap">
         {left === null ? `${grouped(limit)} per window` : `${grouped(left)} of ${grouped(limit)}`}
       </span>{" "}
-      {frozen && <Badge state="paused" word="blocked after a 429" />}
+      {blocked && <Badge state="paused" word="blocked after a 429" />}
       {left !== null && <QuotaMeter left={left} limit={limit} kept={kept ?? 0} />}
     </>
   );
