@@ -19,7 +19,7 @@ export function asInstant(text: string): string {
 export function sinceOption(description: string) {
   const forms = "an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00";
   const text = `${description} ${forms}, in local time unless it has an offset`;
-  return new Option("--since <when>", text).argParser(asInstant);
+  return new Option("--since <time>", text).argParser(asInstant);
 }
 
 /** Parses `90d` from now, or a date or time. @returns ISO 8601, UTC. @throws InvalidArgumentError */

@@ -11,7 +11,7 @@ export function summaryCommand(context: Context): Command {
   const command = new Command("summary")
     .description("Summarize what happened since a time: runs, schedules, rotations, problems, external changes")
     .option(
-      "--since <when>",
+      "--since <time>",
       "since an age such as 90m, 12h or 7d, or a date or time such as 2026-11-20T18:00, in local time unless it has an offset; by default 12h",
       asInstant,
     );

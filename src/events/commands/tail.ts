@@ -15,7 +15,7 @@ export function eventsCommand(context: Context): Command {
   const command = new Command("events")
     .description("Print events, oldest first")
     .option(
-      "--since <from>",
+      "--since <time>",
       "start after this event ID, or at an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
       asPlace,
     )

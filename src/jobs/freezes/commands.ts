@@ -18,7 +18,7 @@ function onCommand(context: Context): Command {
     .description("Freeze all changes; calls in flight are completed")
     .option("--reason <text>", "reason, shown with the freeze")
     .addOption(yesOption())
-    .option("--until <when>", "when the freeze ends: after 2h, or at a date or time", asFuture);
+    .option("--until <time>", "when the freeze ends: after 2h, or at a date or time", asFuture);
   const example = "simfleet freeze on --reason 'incident 12' --yes";
   return withCaller(context, command, example, async ({ client, output }, options) => {
     const { reason = "", until } = options;

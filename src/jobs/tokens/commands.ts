@@ -20,7 +20,7 @@ function createCommand(context: Context): Command {
     .description("Create a token, which is valid at once; it is shown once, and only its hash is stored")
     .requiredOption("--name <name>", "owner of the token, as shown in the audit log (required)")
     .addOption(choiceOption("--role <role>", "what it may do (required)", roles).makeOptionMandatory())
-    .option("--expires <when>", "when it expires: after 90d, or at a date or time (default: never)", asFuture);
+    .option("--expires <time>", "when it expires: after 90d, or at a date or time (default: never)", asFuture);
   const example = "simfleet tokens create --name ci --role operator --expires 90d";
   return withCaller(context, command, example, async ({ client, output }, { name, role, expires }) => {
     const created = await client.call(createToken, { body: { name, role, expires } });
