@@ -129,7 +129,7 @@ const search = z
 
 export const listSims = getRoute({
   path: "/sims",
-  summary: "List SIMs, most recently discovered first",
+  summary: "List SIMs, most recently added first",
   query: z.strictObject({
     ...selection,
     ...ofPage,

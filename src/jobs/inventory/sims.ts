@@ -120,9 +120,9 @@ export function documentOfSim(
 
 export type PageRequest = Pick<Call<typeof listSims>["query"], "limit" | "cursor">;
 
-// Lists in the order of discovery.
+// Lists in the order in which SIMs were added.
 
-/** The SIMs that were discovered last first. @throws SimfleetError USAGE for an invalid cursor */
+/** The SIMs that were added last first. @throws SimfleetError USAGE for an invalid cursor */
 export async function newestPage(
   inventory: Inventory,
   { profile, filter, ...selection }: Selection,
@@ -218,7 +218,7 @@ function firstOf(max: number, compare: (a: Place, b: Place) => number) {
   };
 }
 
-/** By value, those without one last; among equal ones in order of discovery. */
+/** By value, those without one last; among equal ones in the order in which they were added. */
 function comparing({ isDescending }: Order): (a: Place, b: Place) => number {
   const sign = isDescending ? -1 : 1;
   return (a, b) => {

@@ -66,7 +66,7 @@ describe("the usage of a fleet", () => {
     expect(await harness.usageOf(1, "day")).toBeUndefined();
   });
 
-  it("is not known of a SIM that was discovered after the export", async () => {
+  it("is not known of a SIM that was added after the export", async () => {
     const harness = await UsageHarness.open(place);
     await harness.sync();
     harness.fleet.sandbox.fleet.add(1);

@@ -26,7 +26,7 @@ export function simsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description("List SIMs, most recently discovered first");
+  const command = new Command("list").description("List SIMs, most recently added first");
   const example =
     "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin --sort -groupId\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json";
   return withCaller(context, withPageOptions(withSelection(command)), example, async (caller, options) => {

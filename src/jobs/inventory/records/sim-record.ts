@@ -6,8 +6,8 @@
  *   speedClass=s1.fast                                     a text, as it is
  *   createdTime:1712345678901                              anything else, as JSON
  *
- * The ordinal numbers the SIMs of a profile in order of discovery; ordinals are never reused. `by` is `sync` or `run`, or
- * `answer` if only the response to a change has shown the SIM: fields may be missing.
+ * The ordinal numbers the SIMs of a profile in the order in which they were added; ordinals are never reused. `by` is
+ * `sync` or `run`, or `answer` if only the response to a change has shown the SIM: fields may be missing.
  */
 import { type FieldSelection, type SimFields, inputTextOf, visitFields } from "#fleet/sim/sim-fields.ts";
 import { type FieldValue, decodeName, decodeValue, encodeName, encodeValue } from "#fleet/sim/field-text.ts";
@@ -32,7 +32,7 @@ export function encodeRecord(record: Readonly<Record<string, unknown>>, selectio
 export class KnownSim {
   readonly record: string;
   readonly ordinal: number;
-  /** When it was discovered, milliseconds since the epoch by Redis's clock, as all times in this file. */
+  /** When it was added, milliseconds since the epoch by Redis's clock, as all times in this file. */
   readonly addedAtMs: number;
   /** When its stored state last changed, or a run's response confirmed it. */
   readonly updatedAtMs: number;

@@ -36,7 +36,7 @@ export type InventoryFacts = Readonly<Awaited<ReturnType<Inventory["facts"]>>>;
 export type SimPresence = "listed" | "gone" | "all";
 
 export interface ScanOptions {
-  /** Default: in order of discovery. */
+  /** Default: in the order in which they were added. */
   readonly order?: "oldest-first" | "newest-first";
   /** Default: listed SIMs. */
   readonly presence?: SimPresence;
@@ -55,7 +55,7 @@ export interface FoundSim {
   readonly sim: KnownSim;
 }
 
-/** A SIM that a filter selects, or may select, by its place in the order of discovery. */
+/** A SIM that a filter selects, or may select, by its place in the order in which SIMs were added. */
 export interface FoundKey {
   readonly key: string;
   readonly ordinal: number;

@@ -5,7 +5,7 @@ import type { SimDocument, SimField } from "../shapes.ts";
 export interface Shown {
   readonly where: string;
   readonly search: string;
-  /** A field, with `-` before it for the reverse order; empty: the last discovered SIM first. */
+  /** A field, with `-` before it for the reverse order; empty: the last added SIM first. */
   readonly sort: string;
   readonly gone: boolean;
 }

@@ -88,7 +88,7 @@ function Facts({ record: { addedAt, updatedAt, updatedBy, seenAt } }: { record: 
   return (
     <>
       {`Profile ${profile.value}`}
-      {" · discovered "}
+      {" · added "}
       <Ago at={textOf(addedAt)} />
       {" · changed "}
       <Ago at={textOf(updatedAt)} />
