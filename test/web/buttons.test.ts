@@ -161,7 +161,7 @@ describeInBrowser(
       expect(receiver.forged).toBe(0);
     });
 
-    it("a button freezes and unfreezes all changes, and only an admin sees the audit entries", async () => {
+    it("a button freezes all changes and ends the freeze, and only an admin sees the audit entries", async () => {
       interface Freeze {
         readonly ordered: { readonly by: string; readonly reason: string; readonly until: string | null } | null;
       }
@@ -192,8 +192,8 @@ describeInBrowser(
       await page.getByText("Changes are frozen").waitFor();
       await page.getByText(`${by} has frozen all changes: incident 12`, { exact: false }).first().waitFor();
       await page.getByRole("link", { name: "Freezes", exact: true }).last().click();
-      await page.getByRole("button", { name: "Unfreeze", exact: true }).click();
-      await yes(page, "Unfreeze");
+      await page.getByRole("button", { name: "End freeze", exact: true }).click();
+      await yes(page, "End freeze");
       await untilReported<Freeze>("changes continue", "/v1/freeze", ({ ordered }) => ordered === null);
       await page.getByRole("button", { name: "Freeze all changes" }).waitFor();
       await page.goto("/#/runs");

@@ -46,7 +46,7 @@ function HeldText({ held: { reason, until } }: { held: Held }): JSX.Element {
     <>
       {reason.replace(/^t(?=he )/, "T")},{" "}
       {until === null ? (
-        "until someone unfreezes."
+        "until someone ends it."
       ) : (
         <>
           {"until "} <At at={until} />.
@@ -63,8 +63,8 @@ export function Freezes(): JSX.Element {
     <Panel
       at="freezes"
       title="Freezes"
-      hint="Runs and rotations wait and then resume; syncs continue. Without a time, a freeze lasts until someone unfreezes"
-      actions={ordered && <Unfreeze by={ordered.by} onChanged={live.put} />}
+      hint="Runs and rotations wait and then resume; syncs continue. Without a time, a freeze lasts until someone ends it"
+      actions={ordered && <EndFreeze by={ordered.by} onChanged={live.put} />}
     >
       <Loaded live={live} what="freezes">
         {({ runs, profiles, periods }) => (
@@ -104,7 +104,7 @@ function Order({ runs, onChanged }: Changing & { runs: number }): JSX.Element {
   const off = refusal("admin") ?? (fault === undefined ? undefined : "Fix the highlighted field.");
   const question = {
     title: "Freeze all changes?",
-    text: `This pauses ${counted(runs, "run")} in progress. Runs and rotations of every profile stop sending calls within two seconds, until ${until === undefined ? "someone unfreezes" : localTime(until)}. Calls in flight are completed.`,
+    text: `This pauses ${counted(runs, "run")} in progress. Runs and rotations of every profile stop sending calls within two seconds, until ${until === undefined ? "someone ends the freeze" : localTime(until)}. Calls in flight are completed.`,
     yes: "Freeze all changes",
     isDangerous: true,
   };
@@ -124,7 +124,7 @@ function Order({ runs, onChanged }: Changing & { runs: number }): JSX.Element {
   );
 }
 
-function Unfreeze({ by, onChanged }: Changing & { by: string }): JSX.Element {
+function EndFreeze({ by, onChanged }: Changing & { by: string }): JSX.Element {
   const lift = async (): Promise<string> => {
     onChanged(await ask<FreezeReport>("/v1/freeze", { method: "DELETE" }));
     return "Changes are no longer frozen.";
@@ -134,13 +134,13 @@ function Unfreeze({ by, onChanged }: Changing & { by: string }): JSX.Element {
       kind="main"
       needs="admin"
       question={{
-        title: "Unfreeze?",
+        title: "End the freeze?",
         text: `Runs and rotations of every profile, frozen by ${by}, resume within ten seconds. Freezes in the configuration still apply.`,
-        yes: "Unfreeze",
+        yes: "End freeze",
       }}
       work={lift}
     >
-      Unfreeze
+      End freeze
     </ActionButton>
   );
 }
