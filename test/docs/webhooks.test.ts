@@ -1,4 +1,4 @@
-/** The receiver of docs/webhooks.md accepts what is sent. */
+/** The endpoint of docs/webhooks.md accepts what is sent. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,5 @@
 /**
- * Webhooks with the built command line and a real worker: what a receiver gets, what a user sees of it, and that the
+ * Webhooks with the built command line and a real worker: what an endpoint gets, what a user sees of it, and that the
  * address of a chat is known to nobody but the chat.
  */
 import { readdirSync, writeFileSync } from "node:fs";
@@ -50,7 +50,7 @@ function typesAt({ received }: Receiver): string[] {
   return received.map(({ body }) => body.type).toSorted();
 }
 
-test.concurrent("a completed run is reported by webhook messages that the receiver can verify", async () => {
+test.concurrent("a completed run is reported by webhook messages that the endpoint can verify", async () => {
   await using receiver = await openReceiver(secret);
   await using harness = await open(opsAt(receiver.url));
   await harness.worker();

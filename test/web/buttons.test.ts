@@ -1,6 +1,6 @@
 /**
  * Every button outside of runs that changes something, pressed as a user would: what is looked at afterwards is the
- * worker, the platform, or the receiver of a message, never the page alone.
+ * worker, the platform, or the endpoint of a message, never the page alone.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";

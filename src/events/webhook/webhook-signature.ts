@@ -16,7 +16,7 @@ export interface SignedParts {
 }
 
 /**
- * The `webhook-signature` header: one signature for each secret, so that a receiver can change secrets without a gap.
+ * The `webhook-signature` header: one signature for each secret, so that an endpoint can change secrets without a gap.
  * @throws RangeError if a secret does not have the form `whsec_…`
  */
 export function signaturesOf({ id, timestampSeconds, body }: SignedParts, secrets: readonly Secret[]): string {

@@ -15,7 +15,7 @@ import { signaturesOf } from "./webhook-signature.ts";
 export interface WebhookMessage {
   /** https, or http to this machine. */
   readonly url: string;
-  /** The same in every attempt, so that a receiver can detect duplicates. */
+  /** The same in every attempt, so that an endpoint can detect duplicates. */
   readonly id: string;
   readonly body: string;
   /** `application/json` by default. */

@@ -1,4 +1,4 @@
-/** The section `webhooks`: receivers, their events, addresses and signatures. */
+/** The section `webhooks`: endpoints, their events, addresses and signatures. */
 import { z } from "zod";
 import { secondMs } from "#core/time.ts";
 import { knownPatterns, typesMeantBy } from "#events/event.ts";
@@ -39,7 +39,7 @@ const structure = z
     secretFile: setting(path.optional(), "File of the secret that signs messages, instead of `secret`."),
     previousSecretFile: setting(
       path.optional(),
-      "File of the previous secret, which also signs while receivers switch over.",
+      "File of the previous secret, which also signs while endpoints switch over.",
     ),
     events: setting(patterns, "Event types, a prefix (`run.*`), or `*`; docs/reference/events.md lists them."),
     profile: setting(profileName.optional(), "Only events of this profile.", { fallback: "all" }),
@@ -54,12 +54,12 @@ const structure = z
 
 export const webhooksSection = section(
   structure,
-  "Receivers of events, each with a name. See docs/webhooks.md for how to receive and verify messages.",
+  "Endpoints for events, each with a name. See docs/webhooks.md for how to receive and verify messages.",
 );
 
 /** A webhook, with its address and secrets as they are now. */
-export type Receiver = ReturnType<typeof readWebhooks>[string];
-export type Webhook = Readonly<Receiver["webhook"]>;
+export type WebhookEndpoint = ReturnType<typeof readWebhooks>[string];
+export type Webhook = Readonly<WebhookEndpoint["webhook"]>;
 
 /** Reads the section, its files, and checks it against the catalogue of events. */
 export function readWebhooks(entries: Readonly<Record<string, Written>>, profiles: readonly string[], report: Report) {

@@ -1,8 +1,8 @@
 /**
  * The store of deliveries: one record per event and webhook, which starts once and ends once, even after crashes. The queue
  * only triggers attempts; lost jobs are restored from here. Transitions:
- *   pending -> delivered   the receiver has accepted it
- *   pending -> failed      all attempts failed, or the receiver wants no more messages (the webhook is stopped then)
+ *   pending -> delivered   the endpoint has accepted it
+ *   pending -> failed      all attempts failed, or the endpoint wants no more messages (the webhook is stopped then)
  *   delivered | failed -> pending   a user sends it again
  * Records are kept for a limited time and up to a number per webhook; the oldest are removed first. A record includes the
  * event, which may outlive its copy in the event stream.
@@ -36,7 +36,7 @@ export interface Delivery extends Omit<RecordOf<DeliveryReport>, "eventId" | "ev
 }
 
 export interface TryEnd {
-  /** `stopped`: the delivery has failed, and the receiver wants no more messages. */
+  /** `stopped`: the delivery has failed, and the endpoint wants no more messages. */
   readonly kind: "delivered" | "again" | "failed" | "stopped";
   readonly status?: number | undefined;
   readonly reason?: string | undefined;

@@ -1,5 +1,5 @@
 -- Included in move-record.lua for moves of a delivery: keeps the pending deliveries of its webhook consistent with the record,
--- counts the attempts of the webhook that failed in a row, and stops it if its receiver wants no more
+-- counts the attempts of the webhook that failed in a row, and stops it if its endpoint wants no more
 -- messages. Requires emit.lua before it.
 --
 -- refusal(keys, now, args) rejects nothing. keys 1 delivery (hash)   2 events (stream)   3 pending (sorted set: place by time

@@ -10,7 +10,7 @@ import { webhookSender } from "#events/webhook/webhook.ts";
 import { type DeliveryContext, type DeliveryQueues, deliverEvent, deliveryQueues, sendOnce, wordsFor } from "./work.ts";
 import { type Delivery, beginDeliveries, DeliveryLog, partsOf } from "./deliveries.ts";
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
-import type { Receiver } from "./config.ts";
+import type { WebhookEndpoint } from "./config.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { consumeFeed } from "#events/consumer.ts";
 import type { Kernel } from "#kernel/kernel.ts";
@@ -29,9 +29,9 @@ export class WebhookService {
   }
 
   /** @throws SimfleetError WEBHOOK_NOT_FOUND */
-  #receiver(name: string): Receiver {
-    const { receivers } = this.#deps;
-    const found = Object.hasOwn(receivers, name) ? receivers[name] : undefined;
+  #endpointOf(name: string): WebhookEndpoint {
+    const { endpoints } = this.#deps;
+    const found = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined;
     if (found !== undefined) return found;
     throw notConfigured("WEBHOOK_NOT_FOUND", "webhook", name, this.#names());
   }
@@ -45,7 +45,7 @@ export class WebhookService {
 
   /** Only the origin of the address is shown: the rest may be secret. @throws SimfleetError WEBHOOK_NOT_FOUND */
   async show(name: string): Promise<routes.WebhookReport> {
-    const { webhook, url } = this.#receiver(name);
+    const { webhook, url } = this.#endpointOf(name);
     const [status, pending, [last]] = await Promise.all([
       this.#deps.log.status(name),
       this.#deps.log.pendingCount(name),
@@ -61,7 +61,7 @@ export class WebhookService {
   }
 
   #names(): readonly string[] {
-    return Object.keys(this.#deps.receivers).sort();
+    return Object.keys(this.#deps.endpoints).sort();
   }
 
   /** Whether a live process delivers to the webhook. */
@@ -75,10 +75,10 @@ export class WebhookService {
    */
   async test(name: string): Promise<routes.TestReport> {
     const { clock, profile, sender } = this.#deps;
-    const receiver = this.#receiver(name);
+    const to = this.#endpointOf(name);
     const id = `test-${randomBytes(9).toString("hex")}`;
-    const about = { profile: receiver.webhook.profile ?? profile, fields: { webhook: name } };
-    const sent = await sendOnce({ id, type: "webhook.test", atMs: clock.wallMs(), ...about }, receiver, sender);
+    const about = { profile: to.webhook.profile ?? profile, fields: { webhook: name } };
+    const sent = await sendOnce({ id, type: "webhook.test", atMs: clock.wallMs(), ...about }, to, sender);
     return {
       webhook: name,
       messageId: `msg_${id}`,
@@ -93,7 +93,7 @@ export class WebhookService {
    * @throws SimfleetError WEBHOOK_NOT_FOUND
    */
   async resume(name: string): Promise<routes.WebhookReport> {
-    this.#receiver(name);
+    this.#endpointOf(name);
     await this.#deps.log.resume(name);
     return this.show(name);
   }
@@ -103,7 +103,7 @@ export class WebhookService {
    * @throws SimfleetError WEBHOOK_NOT_FOUND; USAGE for an invalid cursor
    */
   async deliveries({ webhook, state, limit: pageSize, cursor }: Call<typeof routes.listDeliveries>["query"]) {
-    if (webhook !== undefined) this.#receiver(webhook);
+    if (webhook !== undefined) this.#endpointOf(webhook);
     const after = cursor === undefined ? undefined : partsOf(cursor);
     if (cursor !== undefined && after === undefined) {
       const message = `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`;
@@ -136,7 +136,7 @@ export class WebhookService {
    */
   async redeliver(deliveryId: string) {
     const { webhook, event } = await this.#deliveryNamed(deliveryId);
-    this.#receiver(webhook);
+    this.#endpointOf(webhook);
     if ((await this.#deps.log.status(webhook)).state === "stopped") {
       const message = `${webhook} is stopped: resume it with simfleet webhooks resume ${webhook}`;
       throw new SimfleetError("WEBHOOK_STOPPED", message);
@@ -167,7 +167,7 @@ function reportOfDelivery(delivery: Delivery): routes.DeliveryReport {
   return reportOf(routes.deliveryReport, { ...delivery, eventId, eventType });
 }
 
-/** Messages to one receiver in progress at once, per process. */
+/** Messages to one endpoint in progress at once, per process. */
 const atOnce = 4;
 const restoreAtOnce = 1_000;
 
@@ -175,12 +175,12 @@ type OnIncident = (incident: Incident) => void;
 
 export function openWebhooks(kernel: Kernel) {
   const { config, clock, guard, lifecycle } = kernel;
-  const { webhooks: receivers, profile } = config;
+  const { webhooks: endpoints, profile } = config;
   const log = new DeliveryLog(kernel, config.retention.deliveryDays * dayMs);
   const queues = deliveryQueues(kernel);
   const sender = webhookSender(kernel);
   lifecycle.onStop("webhooks", () => sender.close());
-  const context = { log, sender, clock, guard, receivers };
+  const context = { log, sender, clock, guard, endpoints };
   const service = new WebhookService({ ...context, queues, profile });
 
   /** Delivers to a webhook until stopped. Deliveries that are due and have no job are enqueued again. */
@@ -188,7 +188,7 @@ export function openWebhooks(kernel: Kernel) {
     let known: readonly string[] = [];
     /** Reports each problem with the webhook's files once; messages continue with the previous content. */
     const reportFaults = (): void => {
-      const faults = receivers[webhook]?.faults() ?? [];
+      const faults = endpoints[webhook]?.faults() ?? [];
       for (const fault of faults.filter((one) => !known.includes(one))) {
         onIncident({ message: `messages to ${webhook} continue with the previous content of a file: ${fault}` });
       }
@@ -211,13 +211,13 @@ export function openWebhooks(kernel: Kernel) {
    * webhook: one that is configured later receives only events from then on.
    */
   const consume = async (onIncident: OnIncident): Promise<Working[]> => {
-    const deliverers = await Promise.all(Object.keys(receivers).map((webhook) => deliverTo(webhook, onIncident)));
+    const deliverers = await Promise.all(Object.keys(endpoints).map((webhook) => deliverTo(webhook, onIncident)));
     const reader = await consumeFeed({
       ...kernel,
       name: "deliveries",
       // May be repeated with the same events: a delivery is started once, and an existing job is not queued again.
       handle: async (events) => {
-        const all = Object.values(receivers).map(({ webhook }) => webhook);
+        const all = Object.values(endpoints).map(({ webhook }) => webhook);
         for (const [webhook, ids] of await beginDeliveries(events, { log, webhooks: all })) {
           await queues.enqueue(webhook, ids);
         }

@@ -1,16 +1,16 @@
 /**
  * One attempt to deliver one event to one webhook: builds the message, sends it once, and records the result. All attempts
- * carry the same id, so a receiver can detect duplicates; a crash between sending and recording causes one. The delays
+ * carry the same id, so an endpoint can detect duplicates; a crash between sending and recording causes one. The delays
  * between attempts are a list that the specification recommends, not the backoff of the engine's fault rules. A job
  * triggers one attempt; the log determines what to send and whether. There is one queue per webhook, so that a slow or
- * unreachable receiver delays neither other webhooks nor runs.
+ * unreachable endpoint delays neither other webhooks nor runs.
  */
 import { about } from "#core/backoff.ts";
 import { hourMs, minuteMs, secondMs } from "#core/time.ts";
 import { quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import { type NoticeEvent, contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
-import type { Receiver } from "./config.ts";
+import type { WebhookEndpoint } from "./config.ts";
 import { type Delivery, type DeliveryLog, type TryEnd, deliveryIdOf, earlyMs } from "./deliveries.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
@@ -22,12 +22,12 @@ type DeliveryReference = Readonly<{ webhook: string; eventId: string }>;
 export interface DeliveryContext extends Pick<Kernel, "clock" | "guard"> {
   readonly log: DeliveryLog;
   readonly sender: Pick<WebhookSender, "send">;
-  readonly receivers: Readonly<Record<string, Receiver>>;
+  readonly endpoints: Readonly<Record<string, WebhookEndpoint>>;
 }
 
 /** Delays between attempts, as the specification recommends: about 28 hours in all. */
 const delaysMs = [5 * secondMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs] as const;
-/** Upper limit for a wait that the receiver requests. */
+/** Upper limit for a wait that the endpoint requests. */
 const longestWaitMs = 12 * hourMs;
 const gone = 410;
 const asksToWait: ReadonlySet<number> = new Set([429, 503]);
@@ -42,13 +42,13 @@ export async function deliverEvent(
   if (signal.aborted) return { kind: "handed-back" };
   const delivery = await log.delivery(deliveryIdOf(webhook, eventId));
   if (delivery === undefined) await log.forget(webhook, eventId);
-  const receiver = Object.hasOwn(context.receivers, webhook) ? context.receivers[webhook] : undefined;
-  if (delivery?.state !== "pending" || receiver === undefined) return { kind: "ended" };
+  const endpoint = Object.hasOwn(context.endpoints, webhook) ? context.endpoints[webhook] : undefined;
+  if (delivery?.state !== "pending" || endpoint === undefined) return { kind: "ended" };
   if ((await log.status(webhook)).state === "stopped") return { kind: "ended" };
   const waitMs = earlyMs(delivery, clock.wallMs());
   if (waitMs > 0) return postponed(waitMs, delivery);
   const tried = await context.guard.run(`delivery ${delivery.deliveryId}`, async () => {
-    const end = endOf(await sendOnce(delivery.event, receiver, context.sender), delivery, clock.wallMs());
+    const end = endOf(await sendOnce(delivery.event, endpoint, context.sender), delivery, clock.wallMs());
     return { end, noted: await log.noteTry(delivery, end) };
   });
   if (tried === quarantined) {
@@ -63,7 +63,7 @@ export async function deliverEvent(
 /** Sends a message about an event once, without retries. */
 export function sendOnce(
   event: NoticeEvent & { readonly id: string },
-  { webhook, url, secrets }: Receiver,
+  { webhook, url, secrets }: WebhookEndpoint,
   sender: Pick<WebhookSender, "send">,
 ): Promise<Sent> {
   return sender.send({

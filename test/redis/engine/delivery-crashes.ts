@@ -1,4 +1,4 @@
-/** Deliveries of an event to a webhook, to be killed: each ends once, and a receiver recognizes what it gets twice. */
+/** Deliveries of an event to a webhook, to be killed: each ends once, and an endpoint recognizes what it gets twice. */
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { Keys } from "#redis/keys.ts";
@@ -6,7 +6,7 @@ import type { TestRedis } from "../../support/redis.ts";
 import { DeliveryDeps, eventOf, webhookOf } from "../webhooks/delivery-harness.ts";
 import type { CrashCase, CrashSubject } from "./crashes.ts";
 
-/** @param answers how the receiver answers, the last one from then on */
+/** @param answers how the endpoint answers, the last one from then on */
 function begun(place: TestRedis, answers: readonly number[]): CrashSubject {
   const keys = new Keys(`${place.keys.prefix}:${randomBytes(4).toString("hex")}`);
   const webhook = webhookOf("hook");
@@ -59,7 +59,7 @@ export const deliveryCases = (place: TestRedis): readonly CrashCase[] => [
     states: ["none", "pending", "failed"],
   },
   {
-    name: "a delivery that the receiver rejects for good",
+    name: "a delivery that the endpoint rejects for good",
     begin: () => begun(place, [410]),
     end: "failed, stopped",
     states: ["none", "pending", "failed"],

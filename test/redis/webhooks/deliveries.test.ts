@@ -133,7 +133,7 @@ describe("webhook deliveries", () => {
   );
 
   it.each([301, 400, 401, 404])(
-    "a delivery with status %i is retried since the receiver may be fixed",
+    "a delivery with status %i is retried since the endpoint may be fixed",
     async (status) => {
       const harness = open();
       await harness.begin(eventOf(1));

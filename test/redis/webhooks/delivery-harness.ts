@@ -3,7 +3,7 @@ import { dayMs, systemClock } from "#core/time.ts";
 import type { Event, EventType } from "#events/event.ts";
 import { Feed, placeOf } from "#events/feed.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.ts";
-import type { Receiver, Webhook } from "#jobs/webhooks/config.ts";
+import type { Webhook, WebhookEndpoint } from "#jobs/webhooks/config.ts";
 import { type Delivery, DeliveryLog, beginDeliveries, deliveryKeys } from "#jobs/webhooks/deliveries.ts";
 import { type DeliveryContext, deliverEvent } from "#jobs/webhooks/work.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
@@ -20,11 +20,11 @@ export function webhookOf(name: string, more: Partial<Webhook> = {}): Webhook {
   return { name, format: "standard", ...usual, ...more };
 }
 
-export function receiversOf(webhooks: readonly Webhook[], urlOf: (name: string) => string): Record<string, Receiver> {
-  const receiverOf = (webhook: Webhook): Receiver => {
+export function endpointsOf(webhooks: readonly Webhook[], urlOf: (name: string) => string) {
+  const endpointOf = (webhook: Webhook): WebhookEndpoint => {
     return { webhook, url: () => urlOf(webhook.name), secrets: () => [], faults: () => [] };
   };
-  return Object.fromEntries(webhooks.map((webhook) => [webhook.name, receiverOf(webhook)]));
+  return Object.fromEntries(webhooks.map((webhook) => [webhook.name, endpointOf(webhook)]));
 }
 
 export class DeliveryDeps {
@@ -50,7 +50,7 @@ export class DeliveryDeps {
       clock,
       guard: noGuard,
       sender: { send: (message) => Promise.resolve(this.#answer(message)) },
-      receivers: receiversOf(webhooks, (name) => `https://${name}.example/`),
+      endpoints: endpointsOf(webhooks, (name) => `https://${name}.example/`),
     };
   }
 

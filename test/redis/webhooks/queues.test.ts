@@ -1,4 +1,4 @@
-/** The delivery queues as a worker runs them: a slow receiver delays no other one, and lost jobs are enqueued again. */
+/** The delivery queues as a worker runs them: a slow endpoint delays no other one, and lost jobs are enqueued again. */
 import type { Redis } from "ioredis";
 import { expect, it, onTestFinished } from "vitest";
 import type { Kernel } from "#kernel/kernel.ts";
@@ -21,7 +21,7 @@ const { redis, keys, connect } = openTestRedis();
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 let harnesses = 0;
 
-/** A worker's webhooks, one for each receiver. */
+/** A worker's webhooks, one for each endpoint. */
 function open(receivers: Readonly<Record<string, Receiver>>) {
   const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
   const storeDeps = { redis, keys: own, clock: systemClock, bounds: keptBounds };
@@ -56,7 +56,7 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
   return { webhooks, consume, feed, emit, log: new DeliveryLog(storeDeps, 3 * dayMs), incidents, faults, own };
 }
 
-it("a receiver that never responds does not delay other receivers", async () => {
+it("an endpoint that never responds does not delay other endpoints", async () => {
   await using slow = await openReceiver(secret);
   await using quick = await openReceiver(secret);
   let release = (): void => undefined;

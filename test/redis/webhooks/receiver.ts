@@ -1,4 +1,4 @@
-/** A receiver of webhooks as a third party would write it: it verifies signatures with its own code, by the specification. */
+/** An endpoint of webhooks as a third party would write it: it verifies signatures with its own code, by the specification. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

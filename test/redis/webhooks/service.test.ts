@@ -8,7 +8,7 @@ import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { WebhookService } from "#jobs/webhooks/open.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { beganAtMs, DeliveryDeps, eventOf, receiversOf, webhookOf } from "./delivery-harness.ts";
+import { beganAtMs, DeliveryDeps, endpointsOf, eventOf, webhookOf } from "./delivery-harness.ts";
 
 const { redis, keys, connect, lifecycle } = openTestRedis();
 let harnesses = 0;
@@ -37,7 +37,7 @@ function open() {
         return Promise.resolve(answer);
       },
     },
-    receivers: receiversOf(webhooks, (name) => `https://${name}.example/hooks/secret-${name}?token=1`),
+    endpoints: endpointsOf(webhooks, (name) => `https://${name}.example/hooks/secret-${name}?token=1`),
   });
   return { harness, runs, sent, queues, answerWith: (next: Sent) => (answer = next) };
 }

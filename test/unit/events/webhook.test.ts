@@ -1,4 +1,4 @@
-/** The sender of signed messages: what the specification says, and what no receiver can make it do. */
+/** The sender of signed messages: what the specification says, and what no endpoint can make it do. */
 import { createHmac } from "node:crypto";
 import type { LookupFunction } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -34,7 +34,7 @@ describe("webhook signatures", () => {
 });
 
 describe("sent webhook messages", () => {
-  it("a webhook message arrives in the form that the receiver's library expects", async () => {
+  it("a webhook message arrives in the form that the endpoint's library expects", async () => {
     await using receiver = await startPlatform((_, response) => response.writeHead(204).end());
     const body = '{"type":"x"}';
     const delivery = await sender().send({ url: `${receiver.url}/hook?a=1`, id: "m-1", body, secrets: [secret] });
