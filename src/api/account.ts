@@ -11,9 +11,9 @@ export interface Account {
   readonly wording: Wording;
   /** The fields of a SIM record to keep. */
   readonly selection: FieldSelection;
-  /** Reads one SIM, if the deployment describes how. */
+  /** Reads one SIM, if the platform definition describes how. */
   readonly readSim?: ReturnType<typeof getSim> | undefined;
-  /** Reads the status history of one SIM, if the deployment describes how. */
+  /** Reads the status history of one SIM, if the platform definition describes how. */
   readonly readStatusHistory?: ReturnType<typeof getSimStatusHistory> | undefined;
   /** Maximum number of SIMs per page of a list; absent: the platform decides. */
   readonly pageLimit?: number | undefined;

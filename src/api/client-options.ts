@@ -16,14 +16,14 @@ export interface PlatformClientOptions {
   /** Language of the platform's error messages. */
   readonly language: Language;
   readonly endpoints: Endpoints;
-  /** Field of the authentication request that sets a lifetime, if the deployment has one. */
+  /** Field of the authentication request that sets a lifetime, if the platform definition has one. */
   readonly ttlField?: string | undefined;
   /** Requested lifetime of a pair, 180 to 172,800; the platform's default is 86,400. */
   readonly ttlSeconds?: number | undefined;
   /** The current forms, preferred first, at least one; read at each authentication. */
   readonly credentials: () => readonly Credentials[];
   /**
-   * The deployment's operation that issues a new token for a valid pair; absent: every renewal is an authentication.
+   * The operation that issues a new token for a valid pair, if the platform definition has one. Default: authenticate.
    */
   readonly renewToken?: DeploymentOperation | undefined;
   /** Key that verifies token claims. Absent: claims are ignored. */
@@ -85,7 +85,7 @@ export type ClientEvent =
   | {
       readonly type: "renewed";
       readonly reason: RenewalReason;
-      /** `auth`: by an authentication; `token`: by the deployment's token operation. */
+      /** `auth`: by an authentication; `token`: by the platform definition's token operation. */
       readonly by: "auth" | "token";
       readonly expiresAtMs: number;
       /** The AuthKey that the pair was obtained with, if any. */

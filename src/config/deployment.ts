@@ -1,5 +1,5 @@
 /**
- * Loads a deployment, the description of one installation of the platform. Two are included (`svc`, `soracom`). A
+ * Loads a platform definition: what simfleet has to know of one platform. Two are included (`svc`, `soracom`). A
  * custom file extends one of them (`svc` by default) and contains only the differences. docs/reference/platform-definitions.md lists every
  * key.
  */
@@ -21,7 +21,7 @@ import { faultsOfOperation, groupName, simOperations, statuses } from "./sim-ope
 import { brand, expecting, isDeploymentFile, oneOf, text, webAddress, yesOrNo } from "./value-types.ts";
 import { readYaml, type Tree } from "./file/yaml-file.ts";
 
-/** The deployments that come with simfleet. */
+/** The platform definitions that come with simfleet. */
 const builtIn = ["svc", "soracom"] as const;
 
 const recordPath = expecting(
@@ -112,7 +112,7 @@ export const deploymentSchema = z.strictObject({
 export type Deployment = Readonly<ReturnType<typeof loadDeployment>>;
 
 /**
- * Loads a deployment by name or by path.
+ * Loads a platform definition by name or by path.
  * @param problems takes every fault, named by file and key
  */
 export function loadDeployment(nameOrPath: string, problems: Problem[]) {

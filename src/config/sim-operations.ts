@@ -1,6 +1,6 @@
 /**
- * The section `simOperations` of a deployment file: each operation's description, checked as a whole, so that a fault shows
- * at the start and not with the first row.
+ * The section `simOperations` of a platform definition: each operation's description, checked as a whole, so that a fault
+ * shows at the start and not with the first row.
  */
 import { z } from "zod";
 import { suggestion } from "#core/suggest.ts";
@@ -104,7 +104,7 @@ const simOperation = z
     return { ...rest, inputs, keyColumn: inPath.has("imsi") ? ("imsi" as const) : ("simId" as const) };
   });
 
-/** The operations of a deployment by name, the built-in one among them. */
+/** The operations of a platform definition by name, the built-in one among them. */
 export const simOperations = z.record(operationName, simOperation).transform((written): SimOperations => {
   const described = Object.entries(written).map(([name, rest]): SimOperation => ({ name, ...rest }));
   return new Map([setSpeedClass, ...described].map((operation) => [operation.name, operation]));

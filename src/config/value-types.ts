@@ -26,7 +26,7 @@ export const path = text("a path (`~` is not expanded)", /^[^~\0\r\n][^\0\r\n]*$
 
 export const deploymentName = text("`svc`, `soracom` or the path of a platform definition");
 
-/** Whether the setting names a file, and not a deployment that comes with simfleet. */
+/** Whether the setting names a file, and not a platform definition that comes with simfleet. */
 export function isDeploymentFile(name: string): boolean {
   return /[^\w-]/.test(name);
 }

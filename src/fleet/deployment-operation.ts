@@ -1,12 +1,12 @@
 /**
- * The operations of the platform that its interface names but does not show (sections 2 and 4); a deployment describes
- * them for one installation. This table lists what a deployment must specify for each, with an example; the example
- * makes no claim about any installation.
+ * The operations of the platform that its interface names but does not show (sections 2 and 4); a platform definition
+ * describes them. This table lists what it must specify for each, with an example; the example says nothing about any
+ * real platform.
  */
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** The variable parts of a path; deployment files write these names in braces. */
+/** The variable parts of a path; platform definitions write these names in braces. */
 export type Placeholder =
   | "operatorId"
   | "userName"
@@ -18,7 +18,7 @@ export type Placeholder =
   | "imsi"
   | "exportedFileId";
 
-/** One operation as configured for an installation. */
+/** One operation as a platform definition describes it. */
 export interface DeploymentOperation {
   readonly method: Method;
   /** Starts with `/v1/`; placeholders are whole segments in braces. */
@@ -43,7 +43,7 @@ export type PathGroup = Pick<DeploymentOperation, "group" | "quota">;
 /**
  * The terms of an operation: placeholders that its path must contain (`needs`) and may contain (`knows`), and keys in addition
  * to method, path, statuses and group. The call, statuses, group and further values are those of its example.
- * @param knows placeholders of its paths that a deployment may leave out, and others that it may use
+ * @param knows placeholders of its paths that a platform definition may leave out, and others that it may use
  */
 function terms(
   call: string,

@@ -1,4 +1,4 @@
-/** A profile is a named account on a deployment; its coverage determines the base address of its calls. */
+/** A profile is a named account on a platform; its coverage determines the base address of its calls. */
 import type { Wording } from "./sim/sim.ts";
 
 /** `g`: Global coverage, `jp`: Japan coverage (interface, sections 2 and 5). */

@@ -1,7 +1,7 @@
 /**
- * The error for a feature whose required operation the deployment does not describe: it names the operation and shows
- * the lines to add. A missing operation is only an error once someone uses the feature, so it is checked here and not
- * at load.
+ * The error for a feature whose required operation the platform definition does not describe: it names the operation
+ * and shows the lines to add. A missing operation is only an error once someone uses the feature, so it is checked here
+ * and not at load.
  */
 import { ConfigError, type Problem } from "#core/errors.ts";
 import {
@@ -20,7 +20,7 @@ export interface Deployment {
 /**
  * Returns the description of an operation.
  * @param feature the purpose, as the start of a sentence: `Rotating AuthKeys`
- * @throws ConfigError that names feature, operation and deployment and shows the lines to add
+ * @throws ConfigError that names feature, operation and platform definition and shows the lines to add
  */
 export function requireOperation(
   deployment: Deployment,

@@ -2,9 +2,9 @@
  * Checks the target of a request before anything is done with it, and finds the quota that a call spends by its method and
  * path. The path goes to the platform as it was received, so nothing in it may mean another place there than here: no dot
  * segments, no encoded slashes, no empty segments. The rules are the operations that simfleet knows, those that
- * the deployment describes, and the patterns of its `apiGroups`. The most specific rule counts: segment by segment, a name
- * comes before `*`, and `*` before `**`; among equals, a rule for one method comes first. A path without a rule is counted
- * in a group of its own, by its first segment: the platform's headers show what is left of it.
+ * the platform definition describes, and the patterns of its `apiGroups`. The most specific rule counts: segment by
+ * segment, a name comes before `*`, and `*` before `**`; among equals, a rule for one method comes first. A path without a
+ * rule is counted in a group of its own, by its first segment: the platform's headers show what is left of it.
  */
 import { catalogue } from "#api/operations/catalogue.ts";
 import { type Quota, quotaOf } from "#api/operations/operation.ts";

@@ -302,7 +302,7 @@ class OpenAccount {
   }
 }
 
-/** A read of one SIM, if the deployment describes it by the id that the profile's files use. */
+/** A read of one SIM, if the platform definition describes it by the id that the profile's files use. */
 function readable<T>(
   described: DeploymentOperation | undefined,
   wording: Wording,

@@ -90,7 +90,7 @@ describe("values", () => {
       '{"a":"b"}',
       undefined,
     ],
-    ["a type that the deployment does not know", "--type new --field word", "w", { word: "w" }],
+    ["a type that the platform definition does not know", "--type new --field word", "w", { word: "w" }],
     ["a certificate with carriage returns", "--type psk", "one\r\ntwo", { key: "one\ntwo" }],
   ])("%s is accepted", async (name, options, value, sent) => {
     const id = `form-${name.replaceAll(" ", "-")}`;
@@ -195,7 +195,7 @@ describe("sets that must stay", () => {
   });
 });
 
-test("with a deployment that describes creation alone, sets are created, and the lines for the rest are shown", async () => {
+test("with a definition that describes creation alone, sets are created, and the lines for the rest are shown", async () => {
   await using svc = await ControlHarness.open();
   const run = (line: string): Promise<Ended> => runCommand(svc, line.split(" "), "remote", { stdin: "value" });
   expect((await run("credentials create bare --type psk --value-file -")).code).toBe(0);

@@ -1,4 +1,4 @@
-/** Every operation of the deployment soracom, run with its example file against the sandbox. */
+/** Every operation of the platform definition soracom, run with its example file against the sandbox. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { loadDeployment } from "#config/deployment.ts";

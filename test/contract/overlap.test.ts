@@ -67,7 +67,7 @@ test("the plan of an undo says what it supersedes", async () => {
   expect([classOf(15), classOf(16)]).toEqual(["s1.slow", "s1.slow"]);
 });
 
-test("a speed class that the deployment does not list is invalid, unless it is allowed", async () => {
+test("a speed class that the platform definition does not list is invalid, unless it is allowed", async () => {
   const body = file(18, 20, "s1.fsat");
   const post = (query: string) =>
     requests.ask<PlanDocument>(`/v1/plans?${query}`, { method: "POST", body, headers: csv });

@@ -116,7 +116,7 @@ describeInBrowser(
       expect(await changed.textContent()).toContain("osaka");
 
       await page.route("**/statuses*", (route) => {
-        const problems = [{ where: "operations.getSimStatusHistory", message: "is not in the deployment" }];
+        const problems = [{ where: "operations.getSimStatusHistory", message: "is not in the platform definition" }];
         return route.fulfill({ status: 409, json: { code: "CONFIG_INVALID", detail: "no", problems } });
       });
       await page.getByRole("button", { name: "Read the status history" }).click();

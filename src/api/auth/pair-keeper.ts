@@ -4,8 +4,8 @@
  *
  * States: none -> valid (authenticated) -> due (some margin before expiry: renewed in the background while calls
  * continue with the old pair; on failure the old pair stays) -> ended (calls wait). A due pair gets a new token if the
- * deployment has an operation for it; if it has none, or the operation is rejected, an authentication replaces the
- * pair. A 401 moves valid -> none, once per pair: a late 401 for an older pair changes nothing. A rejection of the
+ * platform definition has an operation for it; if it has none, or the operation is rejected, an authentication replaces
+ * the pair. A 401 moves valid -> none, once per pair: a late 401 for an older pair changes nothing. A rejection of the
  * credentials is cached for a while, since authentication is limited per address.
  */
 import { randomInt } from "node:crypto";

@@ -1,7 +1,7 @@
 /**
  * The key and token pair (interface, section 2), and the ways in which a profile gets a fresh one (section 5): an
  * authentication with the list of credentials, the preferred form first, and the next one if the platform rejects it; and, if
- * the deployment has an operation for it, a new token for the current pair. The pair keeper decides when.
+ * the platform definition has an operation for it, a new token for the current pair. The pair keeper decides when.
  */
 import { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
@@ -133,8 +133,8 @@ function inWordsOfAuth(error: PlatformError, hint: string): PlatformError {
   return new PlatformError(code, error.message + hint, { operation, status, platformCode, retryAfterMs, bucket });
 }
 
-// Issues a new token for a valid pair, if the deployment has an operation for it. This spends a quota of the account,
-// not the limit on authentications per caller address (interface, section 8, rule 3). The API key does not change.
+// Issues a new token for a valid pair, if the platform definition has an operation for it. This spends a quota of the
+// account, not the limit on authentications per address (interface, section 8, rule 3). The API key does not change.
 
 type RenewTokenInput = Pick<AuthInput, "ttl"> & { readonly operatorId: string };
 

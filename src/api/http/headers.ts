@@ -1,5 +1,5 @@
 /**
- * Names of the headers that carry the brand of a deployment (interface, head: `X-Svc-…` represents any brand). Looks up
+ * Names of the headers that carry the brand of a platform (interface, head: `X-Svc-…` represents any brand). Looks up
  * response headers, and parses the three of the quota (interface, section 8) and Retry-After. They control how long
  * every process waits, so invalid values are dropped and durations are clamped: a hostile or broken response can slow
  * simfleet down for one window, or for an hour by Retry-After, never stop it.

@@ -44,7 +44,7 @@ export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswe
   throw new PlatformError(
     "PLATFORM_RESPONSE_INVALID",
     `${operation.id}: ${answer.host} returned ${answer.status} in an unexpected shape (at ${fields.join(", ")}). ` +
-      `Check the address and the deployment.`,
+      `Check the address and the platform definition.`,
     { operation: operation.id, status: answer.status, mayHaveApplied: isWrite(operation) },
   );
 }

@@ -1,6 +1,6 @@
 /**
  * AuthKeys of the Root user or a sub-user (interface, sections 1 and 2): at most two each; the secret is returned once,
- * at creation. The deployment describes the operations.
+ * at creation. The platform definition describes the operations.
  */
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";

@@ -8,7 +8,7 @@ export interface AuthInput {
   readonly form: Credentials;
   /** One-time code of six digits, if the form has an MFA secret. */
   readonly oneTimeCode?: string | undefined;
-  /** The lifetime to request, if the deployment names the field for it. */
+  /** The lifetime to request, if the platform definition names the field for it. */
   readonly ttl?: { readonly field: string; readonly seconds: number } | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Credential Sets (interface, sections 2 and 4). Secret values are write-only: any that a response contains are
- * dropped. The interface shows creation; the deployment describes list, update and delete.
+ * dropped. The interface shows creation; the platform definition describes list, update and delete.
  */
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
@@ -96,11 +96,11 @@ function withoutCarriageReturns(secret: Secret): string {
   return new Secret(value.replace(/\r\n?/g, "\n")).reveal();
 }
 
-// The fields of the secrets in a Credential Set. The deployment lists the fields that each type requires (the interface
-// shows only those of `psk`). A type that is not listed, and additional fields, pass through, since more types exist
-// than are known.
+// The fields of the secrets in a Credential Set. The platform definition lists the fields that each type requires (the
+// interface shows only those of `psk`). A type that is not listed, and additional fields, pass through, since more types
+// exist than are known.
 
-/** The required fields of each type, as configured by the deployment. */
+/** The required fields of each type, as configured by the platform definition. */
 export type CredentialTypes = Readonly<Record<string, readonly string[]>>;
 
 const secret = z.instanceof(Secret, { error: "is missing" }).refine((value) => value.reveal() !== "", "is empty");

@@ -1,6 +1,6 @@
 /**
- * Turns the description of an operation in a deployment file into an Operation. The deployment provides method, path,
- * statuses and group; request body and response parsing are defined in code. Templates are validated at load; the
+ * Turns the description of an operation in a platform definition into an Operation. The definition provides method,
+ * path, statuses and group; request body and response parsing are defined in code. Templates are validated at load; the
  * allow-lists here apply to the values filled in.
  */
 import { ConfigError } from "#core/errors.ts";
@@ -33,7 +33,7 @@ interface Parts<I, O> extends Pick<Operation<I, O>, "query" | "body" | "answer" 
 /**
  * Declares an operation on something that belongs to the account, or to one owner. That of a sub-user has the path
  * `userPath` and an operation id of its own (`listAuthKeysOfUser`), since it may spend another quota.
- * @returns makes the operation from its description; throws ConfigError for a sub-user if the deployment has no `userPath`
+ * @returns makes the operation from its description; throws ConfigError for a sub-user if it has no `userPath`
  */
 export function describedOperation<I, O>(id: DeploymentOperationId, { fillings, ...parts }: Parts<I, O>) {
   return (description: DeploymentOperation, owner: Partial<Owner> = {}): Operation<I, O> => {
@@ -98,7 +98,7 @@ function withoutUserPath(id: DeploymentOperationId, userName: string): ConfigErr
   ]);
 }
 
-// Reads one SIM, as the deployment describes it.
+// Reads one SIM, as the platform definition describes it.
 
 export interface OneSim {
   /** SIM ID or IMSI, as the path of the operation has it. */

@@ -1,6 +1,6 @@
 /**
  * Groups and their configuration (interface, section 1), which reference Credential Sets. The interface does not show
- * the fields of a group's record, so all but its id pass through. The deployment describes the operations.
+ * the fields of a group's record, so all but its id pass through. The platform definition describes the operations.
  */
 import { z } from "zod";
 import { describedOperation, ignoresAnswer } from "./described.ts";

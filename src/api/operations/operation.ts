@@ -16,7 +16,7 @@ import type { Address } from "../http/address.ts";
 export type Quota = { readonly group: string } | { readonly perIp: string };
 
 /**
- * The quota of a call that a deployment describes.
+ * The quota of a call that a platform definition describes.
  * @param name what it is called, within its group: an operation or a path
  */
 export function quotaOf({ group, quota }: PathGroup, name: string): Quota {

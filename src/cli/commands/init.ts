@@ -69,7 +69,7 @@ type Answer = (question: string, usual?: string) => Promise<string | undefined>;
 type Given = Readonly<
   Partial<Record<"deployment" | "endpoint" | "coverage" | "authKeyId" | "authKeyFile" | "redisUrl" | "dataDir", string>>
 >;
-/** Without a base address it is the deployment's, and without an address of Redis an embedded one. */
+/** Without a base address it is that of the platform definition, and without an address of Redis an embedded one. */
 type InitAnswers = Awaited<ReturnType<typeof answersOf>>;
 
 async function answersOf(given: Given, answer: Answer) {

@@ -160,7 +160,7 @@ function environmentOf({ url, options }: Sandbox): Record<string, string> {
   };
 }
 
-/** A deployment that comes with simfleet has addresses for both coverages: the one that the sandbox has is chosen. */
+/** A built-in platform definition has addresses for both coverages: the one that the sandbox has is chosen. */
 function deploymentOf(brand: string, serves: readonly Coverage[]): Record<string, string> {
   if (brand !== "Soracom") return { SIMFLEET_BRAND: brand };
   const [coverage = "g"] = serves;

@@ -115,7 +115,7 @@ function isAllowed({ values, pattern }: InputField, text: string): boolean {
   return expression.test(text);
 }
 
-/** The patterns of the deployment's operations, compiled once: a plan has up to two million rows. */
+/** The patterns of the operations of the platform definition, compiled once: a plan has up to two million rows. */
 const expressions = new Map<string, RegExp>();
 
 /** Line breaks are valid in a message; other control characters are not. */

@@ -1,6 +1,6 @@
 /**
- * A SIM operation: one kind of change to one SIM, described as data. `set-speed-class` is built in; a deployment file
- * describes others. A run stores the description that it was submitted with, so that its rows are processed as planned.
+ * A SIM operation: one kind of change to one SIM, described as data. `set-speed-class` is built in; a platform
+ * definition describes others. A run stores the description that it was submitted with: its rows are processed as planned.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";

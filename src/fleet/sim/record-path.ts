@@ -1,6 +1,6 @@
 /**
  * The location of a value in a platform record: names joined by dots, `*` for any member, as in
- * `profiles.*.primaryImsi`. Deployments store a SIM's IMSI in different places, so the path is configurable. It is not
+ * `profiles.*.primaryImsi`. Platforms store a SIM's IMSI in different places, so the path is configurable. It is not
  * a query language: nothing is computed, and a path can only descend into the record's own members.
  */
 

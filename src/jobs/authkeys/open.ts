@@ -39,7 +39,7 @@ export class AuthKeyService {
 
   /**
    * The AuthKeys of the user that a profile authenticates as, or of a sub-user, in the platform's order (oldest first).
-   * @throws ConfigError when the deployment lacks an operation; PlatformError
+   * @throws ConfigError when the platform definition lacks an operation; PlatformError
    */
   async list(of: KeyUser): Promise<routes.AuthKeyReport[]> {
     const { profiles } = this.#kernel.config;

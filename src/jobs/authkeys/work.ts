@@ -102,7 +102,7 @@ const endingRules: FaultRules = {
 };
 
 function rulesFor({ state, tries, handedTo }: AuthKeyRotation, fault: unknown): FaultRules {
-  // For example, the deployment defines no path for a sub-user's AuthKeys, or both slots are taken.
+  // For example, the platform definition defines no path for a sub-user's AuthKeys, or both slots are taken.
   if (state === "begun") return { ...endingRules, CONFIG_INVALID: "give-up", ROTATION_STATE_CONFLICT: "give-up" };
   // A file is written atomically, but a program may have passed the AuthKey on before it failed. An AuthKey that a
   // consumer may have must not be revoked: the rotation then waits for its sink, with both AuthKeys valid.
@@ -337,7 +337,7 @@ async function takeBack(step: AuthKeyStep): Promise<AuthKeyResult> {
 export type AuthKeyAccount = ReturnType<typeof authKeyAccount>;
 
 /**
- * Its calls throw ConfigError if the deployment lacks the operation.
+ * Its calls throw ConfigError if the platform definition lacks the operation.
  * @param of `purpose`: what a missing operation is needed for, as the start of a sentence; `user`: absent, the profile's own
  */
 export function authKeyAccount(
@@ -350,7 +350,7 @@ export function authKeyAccount(
     return { operatorId, userName: user ?? userName };
   };
   return {
-    /** @throws PlatformError; ConfigError if the deployment defines no path for a sub-user's AuthKeys */
+    /** @throws PlatformError; ConfigError if the platform definition defines no path for a sub-user's AuthKeys */
     list: async (signal?: AbortSignal) =>
       client.call(listAuthKeys(described("listAuthKeys"), await ownerOf(signal)), undefined, { signal }),
 

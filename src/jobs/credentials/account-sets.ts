@@ -1,5 +1,5 @@
 /**
- * The Credential Sets of an account and the references to them, as far as the deployment defines the operations. For missing
+ * The Credential Sets of an account and the references to them, as far as the definition describes the operations. For missing
  * operations, `can…` returns false, and the others throw an error that says what to add.
  */
 import type { PlatformClient } from "#api/client.ts";
@@ -24,7 +24,7 @@ export const feature = "Rotating Credential Sets";
 export type AccountSets = ReturnType<typeof accountSets>;
 
 /**
- * All but `can` throw PlatformError, and ConfigError if the deployment lacks the operation.
+ * All but `can` throw PlatformError, and ConfigError if the platform definition lacks the operation.
  * @param purpose what a missing operation is needed for, as the start of a sentence
  */
 export function accountSets({ client, deployment }: RotationAccount, signal: AbortSignal, purpose: string = feature) {
@@ -71,7 +71,7 @@ export function accountSets({ client, deployment }: RotationAccount, signal: Abo
     await call(operation, { groupId, namespace, entries });
   };
 
-  /** The references to each set, including those that may match it; undefined if the deployment cannot list groups. */
+  /** The references to each set, including those that may match it; undefined if the definition cannot list groups. */
   const referencesTo = async (sets: readonly { readonly credentialsId: string }[]) => {
     if (!can("listGroups")) return undefined;
     const found = new Map<string, Reference[]>(sets.map(({ credentialsId }) => [credentialsId, []]));

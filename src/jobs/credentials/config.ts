@@ -147,7 +147,7 @@ export const rotationsSection = section(
 
 export type Rotation = Readonly<ReturnType<typeof readRotations>[string]>;
 
-/** Reads the section and checks it against what the deployment knows of types and the file of profiles. */
+/** Reads the section and checks it against what the platform definition knows of types and the file of profiles. */
 export function readRotations(
   entries: Readonly<Record<string, z.output<typeof structure>>>,
   known: { readonly deployment: Deployment; readonly profiles: readonly string[] },

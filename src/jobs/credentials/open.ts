@@ -99,7 +99,7 @@ export class CredentialService {
     return { client: client(profile), deployment: config.deployment, maxSets: config.limits.credentialSets };
   }
 
-  /** The sets of an account, sorted by name, with their references if the deployment supports it. @throws PlatformError, ConfigError */
+  /** The sets of an account, sorted by name, with their references where possible. @throws PlatformError, ConfigError */
   async list(profile: string, signal: AbortSignal): Promise<routes.SetReport[]> {
     const sets = this.#sets(profile, signal);
     const found = (await sets.list()).toSorted((a, b) => (a.credentialsId < b.credentialsId ? -1 : 1));
@@ -113,7 +113,7 @@ export class CredentialService {
   }
 
   /**
-   * Creates a set. Where the deployment cannot list them, the platform alone knows whether there is one already.
+   * Creates a set. Where the definition cannot list them, the platform alone knows whether there is one already.
    * @throws SimfleetError ROTATION_STATE_CONFLICT, REQUEST_INVALID, CHANGES_FROZEN; PlatformError
    */
   async create(of: OneSet, given: NewSet) {
@@ -126,7 +126,7 @@ export class CredentialService {
     return this.#put("create", of, given);
   }
 
-  /** Replaces the secret of a set. @throws as `create`; ConfigError for operations that the deployment lacks, NOT_FOUND */
+  /** Replaces the secret of a set. @throws as `create`; ConfigError for missing operations, NOT_FOUND */
   async update(of: OneSet, given: Call<typeof routes.updateCredentials>["body"]) {
     const found = await this.#changeable(of, ["listCredentials", "updateCredential"], "Updating a Credential Set");
     const { type = found.type, description = found.description } = given;
@@ -331,7 +331,7 @@ function changing(name: string, create: () => Promise<routes.RotationReport>) {
 
 // The report of a rotation, for display and JSON.
 
-/** The platform's data on a rotation's current set; `references` is undefined if the deployment cannot list them. */
+/** The platform's data on a rotation's current set; `references` is undefined if the definition cannot list them. */
 type SetFacts = Readonly<{ set: CredentialSet; references: readonly Reference[] | undefined }>;
 
 const nextSteps: Readonly<Record<RotationState, string>> = {

@@ -323,7 +323,7 @@ async function repoint(step: CredentialStep): Promise<RotationResult> {
 }
 
 /**
- * Checks all groups once, and replaces references to one set by references to the other, if the deployment allows it.
+ * Checks all groups once, and replaces references to one set by references to the other, if the definition allows it.
  * @returns the references that were found to the first set
  */
 async function repointGroups(step: CredentialStep, from: string, to: string): Promise<Reference[]> {
@@ -441,15 +441,15 @@ async function withdraw(step: CredentialStep): Promise<string | undefined> {
   return step.sets.remove(newId);
 }
 
-// Checks in advance everything that could prevent a rotation from completing: the deployment's operations, the sinks, and
-// the account's sets.
+// Checks in advance everything that could prevent a rotation from completing: the operations of the platform
+// definition, the sinks, and the account's sets.
 
 const needed = { successor: ["listCredentials"], "in-place": ["listCredentials", "updateCredential"] } as const;
 
 /**
  * The initial record of a rotation.
  * @param terms `record` is that of the previous rotation
- * @throws ConfigError for operations that the deployment lacks and for unusable sinks
+ * @throws ConfigError for operations that the platform definition lacks and for unusable sinks
  * @throws SimfleetError ROTATION_STATE_CONFLICT if the account's sets do not allow it; PlatformError
  */
 export async function planRotation(

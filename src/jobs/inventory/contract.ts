@@ -238,7 +238,7 @@ export const readSimStatuses = route({
   path: "/sims/:sim/statuses",
   role: "operator",
   summary: "Read the status history of a SIM from the platform now",
-  description: "Uses one call of the quota. It needs the operation `getSimStatusHistory` of the deployment.",
+  description: "Uses one call of the quota. It needs the operation `getSimStatusHistory` of the platform definition.",
   params: z.strictObject({ sim: id }),
   query: z.strictObject(ofProfile),
   answer: pageOf("statuses", z.looseObject({})),

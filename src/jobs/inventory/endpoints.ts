@@ -217,7 +217,7 @@ const operationIds = { readSim: "getSim", readStatusHistory: "getSimStatusHistor
 
 /**
  * What the platform has of one SIM now, without secrets.
- * @throws PlatformError; ConfigError if the deployment does not describe the read
+ * @throws PlatformError; ConfigError if the platform definition does not describe the read
  */
 async function readNow(account: Account, what: keyof typeof operationIds, key: string, signal: AbortSignal) {
   const operation: Operation<OneSim, unknown> | undefined = account[what];

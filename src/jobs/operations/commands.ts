@@ -6,7 +6,7 @@ import { listOperations, type OperationReport, showOperation } from "./contract.
 
 export function operationsCommand(context: Context): Command {
   return new Command("operations")
-    .addCommand(listCommand(context, "operations", operationList, "List the operations of the deployment"), {
+    .addCommand(listCommand(context, "operations", operationList, "List the operations of the platform definition"), {
       isDefault: true,
     })
     .addCommand(showCommand(context));

@@ -1,4 +1,4 @@
-/** The routes of the SIM operations of the deployment. */
+/** The routes of the SIM operations of the platform definition. */
 import { z } from "zod";
 import { count, list, ofProfile, pageOf } from "#contract/fields.ts";
 import { getRoute } from "#contract/route.ts";

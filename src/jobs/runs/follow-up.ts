@@ -116,7 +116,7 @@ async function* wantedRows(
 // Undo.
 
 interface UndoDeps extends Pick<DraftDeps, "ledger" | "inventory"> {
-  /** An operation of the deployment, as the run's profile uses it. @throws SimfleetError OPERATION_NOT_FOUND */
+  /** An operation of the definition, as the run's profile uses it. @throws SimfleetError OPERATION_NOT_FOUND */
   readonly operationNamed: (name: string) => SimOperation;
 }
 

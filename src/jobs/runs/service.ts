@@ -44,7 +44,7 @@ export interface Order {
   readonly set: Readonly<Record<string, string>>;
   /** The file may be the results of a run. */
   readonly fromResults?: boolean | undefined;
-  /** Speed classes that the deployment does not list are sent as well. */
+  /** Speed classes that the platform definition does not list are sent as well. */
   readonly allowUnlisted?: boolean | undefined;
   /** Name of the run; the file name or the filter by default. */
   readonly name?: string | undefined;
@@ -66,7 +66,7 @@ export class RunService {
   readonly control: ReturnType<typeof runControl>;
   /** Runs that were planned and not started yet. */
   readonly plans: Plans;
-  /** The operations of the deployment, by name. */
+  /** The operations of the platform definition, by name. */
   readonly operations: SimOperations;
   readonly #deps: RunDeps;
   readonly #forecasts: ReturnType<typeof forecaster>;

@@ -103,7 +103,7 @@ export interface KnownNames {
   readonly rotations: Readonly<Record<string, { readonly profile: string }>>;
   /** Fields of the SIMs of a profile that the inventory keeps, their key among them. */
   readonly fieldsOf: (profile: string) => readonly string[];
-  /** SIM operations of the deployment, and the wording by which a profile uses them. */
+  /** SIM operations of the platform definition, and the wording by which a profile uses them. */
   readonly operations: SimOperations;
   readonly wordingOf: (profile: string) => Wording;
   /** Profiles whose AuthKey can be rotated. */

@@ -1,6 +1,6 @@
 /**
  * The operations on what belongs to the account: pairs, AuthKeys, Credential Sets and groups. The interface shows
- * authentication and the creation of a Credential Set (section 4); the paths of the others are those of a public deployment.
+ * authentication and the creation of a Credential Set (section 4); the paths of the others are a public platform's.
  * The Root user manages all AuthKeys of its operator, and the sub-user its own.
  */
 import { answer, bodyJson, bodyObject, type Call, holderOf, type Operation, operationsOf } from "../operation.ts";

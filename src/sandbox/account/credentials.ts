@@ -27,7 +27,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** Sets per account (interface, section 8). */
 const maxSets = 100;
 /**
- * The types of Credential Sets that a public deployment documents, and the fields that `credentials` then requires, all
+ * The types of Credential Sets that a public platform documents, and the fields that `credentials` then requires, all
  * of them strings. A type that is not listed is accepted with any content.
  */
 const fieldsByType: Readonly<Record<string, readonly string[]>> = {

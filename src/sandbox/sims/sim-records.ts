@@ -1,6 +1,6 @@
 /**
  * The records of SIMs: generated from the seed and the position in the list, in two shapes. `svc` has the fields of the
- * interface at the top level; `soracom` has no `imsi`, `msisdn` and `subscription` there, since a deployment keeps them
+ * interface at the top level; `soracom` has no `imsi`, `msisdn` and `subscription` there, since a platform keeps them
  * under `profiles`, next to a secret that must never be stored or printed; a field without a value is omitted there (null in
  * `svc`), and `type` is the kind of the card. Times are epoch milliseconds in both.
  *
@@ -176,7 +176,7 @@ export function deviceImeiAt(seed: number, place: number): string {
 }
 
 /**
- * `sessionStatus` and the members that only the shape `soracom` has, without braces: what a deployment keeps of a card
+ * `sessionStatus` and the members that only the shape `soracom` has, without braces: what a platform keeps of a card
  * and its device beyond the interface. A member without a value is omitted.
  */
 function publicMembers(

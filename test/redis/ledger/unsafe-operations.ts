@@ -1,4 +1,4 @@
-/** Operations that must not be repeated, as a deployment would describe them. */
+/** Operations that must not be repeated, as a platform definition would describe them. */
 import { setSpeedClass, type SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 
 /** Calls that one process has in flight for one run. */

@@ -59,7 +59,7 @@ export interface HarnessOptions {
   readonly place: { readonly redis: Redis; readonly keys: Keys };
   readonly sandbox?: Partial<SandboxOptions>;
   readonly rotation?: Partial<Rotation>;
-  /** Operations that the deployment does not have. */
+  /** Operations that the platform definition does not have. */
   readonly without?: readonly DeploymentOperationId[];
   /** Sinks beyond a file. */
   readonly withWebhook?: true;

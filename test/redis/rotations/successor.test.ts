@@ -121,7 +121,7 @@ describe("successor rotations", () => {
   });
 });
 
-describe("deployments with missing operations", () => {
+describe("platform definitions with missing operations", () => {
   it("a rotation without group operations waits for the user to repoint and confirm", async () => {
     const harness = await open({ without: ["listGroups", "putGroupConfiguration"] });
     harness.makeOldSet();

@@ -62,7 +62,7 @@ describe("authentication", () => {
     });
   });
 
-  it("authentication sends no lifetime when the deployment names no field for it", async () => {
+  it("authentication sends no lifetime when the platform definition names no field for it", async () => {
     await using platform = await startPlatform((_request, response) => answer(response, 200, granted));
     await using client = clientFor(platform.url, {
       ttlSeconds: 180,

@@ -142,7 +142,7 @@ describe("paths of operations", () => {
     expect(targetOf(ofUser, undefined).path).toBe("/v1/operators/OP0012345678/users/fleet.worker@plant/auth_keys");
   });
 
-  it("an operation of a sub-user fails with an explanation when the deployment has no path for it", () => {
+  it("an operation of a sub-user fails with an explanation when the platform definition has no path for it", () => {
     const { userPath: _, ...description } = of("revokeAuthKey");
     const refusal = expect(() => revokeAuthKey(description, user));
     refusal.toThrow(ConfigError);
@@ -152,8 +152,8 @@ describe("paths of operations", () => {
   });
 });
 
-describe("deployment operations", () => {
-  it("every path that a deployment file may contain yields an operation", () => {
+describe("operations of platform definitions", () => {
+  it("every path that a platform definition may contain yields an operation", () => {
     for (const each of deploymentOperationIds) {
       const { needs, knows } = operationOptions[each];
       const path = ["/v1", ...[...needs, ...knows].map((mark) => `{${mark}}`)].join("/");

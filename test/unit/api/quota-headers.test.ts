@@ -37,7 +37,7 @@ describe("quota headers", () => {
     expect(read(limit, remaining, seconds)).toBeUndefined(),
   );
 
-  it("quota headers count only under the brand of the deployment", () => {
+  it("quota headers count only under the brand of the platform", () => {
     expect(read("60", "1", "1", "other")).toBeUndefined();
     expect(() => loadConfig({ env: { SIMFLEET_BRAND: "Svc: evil\r\n" } })).toThrow(/SIMFLEET_BRAND/);
     expect(headerNames("Soracom").apiKey).toBe("X-Soracom-API-Key");

@@ -72,7 +72,7 @@ describe("token renewal", () => {
     expect(renewals()).toEqual(["first by auth", "early by token"]);
   });
 
-  it("token renewal requests one day by default and no lifetime when the deployment names no field", async () => {
+  it("token renewal requests one day by default and no lifetime when the platform definition names no field", async () => {
     for (const [description, body] of [
       [renewToken, '{"tokenTimeoutSeconds":86400}'],
       [renewToken && { ...renewToken, ttlField: undefined }, "{}"],

@@ -58,7 +58,7 @@ describe("simfleet init", () => {
     expect(stdout).toContain(`(umask 077; cat > ${folder}/none/key)`);
   });
 
-  test("takes the addresses and the coverage of a deployment that has them", async () => {
+  test("takes the addresses and the coverage of a platform definition that has them", async () => {
     const file = join(folder, "soracom.yaml");
     const keyFile = join(folder, "auth-key");
     const words = ["--deployment", "soracom", "--coverage", "jp", "--auth-key-id", "keyId-1"];
@@ -84,7 +84,7 @@ describe("simfleet init", () => {
     ["a missing address", ["--auth-key-id", "keyId-1"], "--endpoint is required"],
     ["a missing ID", ["--endpoint", endpoint], "--auth-key-id is required"],
     ["an address without https", ["--endpoint", "http://api.example.com", "--auth-key-id", "k"], "endpoints.global"],
-    ["an unknown deployment", ["--deployment", "svx", "--auth-key-id", "k"], "There is no platform definition svx"],
+    ["an unknown definition", ["--deployment", "svx", "--auth-key-id", "k"], "There is no platform definition svx"],
     ["a shell's ~", [...given, "--auth-key-file", "~/key"], "authKeyFile"],
   ])("refuses %s and writes nothing", async (_, words, message) => {
     const file = join(folder, "refused.yaml");

@@ -63,7 +63,7 @@ describe("a config file found in the working folder", () => {
     },
   );
 
-  it("a config file found in the working folder can name only a built-in deployment for secrets of the environment", () => {
+  it("a config file found in the working folder can name only a built-in definition for secrets of the environment", () => {
     write("deployment: ./evil.yaml");
     expect(problemsOf({ env: key })[0]).toMatch(/^deployment: is set by config\/simfleet\.yaml/);
     write("deployment: soracom");

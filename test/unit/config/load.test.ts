@@ -284,7 +284,7 @@ describe("configuration problems", () => {
       'SIMFLEET_ENDPOINT_GLOBAL: must be an https URL without a user name (http is allowed only for this machine); it is "http://example.com".',
     ],
     [
-      "a deployment that is not there",
+      "a platform definition that is not there",
       { SIMFLEET_DEPLOYMENT: "sorakom" },
       "deployment: There is no platform definition sorakom. Did you mean soracom? Known: svc and soracom; a file path contains a / or a dot.",
     ],
@@ -331,7 +331,7 @@ describe("configuration problems", () => {
     );
   });
 
-  it("a token lifetime that the deployment cannot request causes a warning", () => {
+  it("a token lifetime that the platform definition cannot request causes a warning", () => {
     expect(loadConfig({ env: { SIMFLEET_TOKEN_TTL_SECONDS: "180" } }).warnings).toEqual([
       {
         where: "SIMFLEET_TOKEN_TTL_SECONDS",

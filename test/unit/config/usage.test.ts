@@ -39,7 +39,7 @@ it("thresholds can come from the environment", () => {
   expect(usage.thresholds).toMatchObject([{ name: "a", over: 1_000 }]);
 });
 
-it("the job usage needs a deployment that describes the export", () => {
+it("the job usage needs a platform definition that describes the export", () => {
   const schedule = 'schedules: { hourly: { cron: "0 * * * *", job: usage } }\n';
   expect(load(`deployment: soracom\n${schedule}`).schedules[0]?.task).toEqual({ job: "usage", profile: "default" });
   expect(problemsOf(schedule)).toEqual([

@@ -19,7 +19,7 @@ function refusalOf(ask: () => unknown): ConfigError {
   throw new Error("nothing was refused");
 }
 
-it("a missing required operation is reported with its feature, deployment, and the lines to add", () => {
+it("a missing required operation is reported with its feature, platform definition, and the lines to add", () => {
   const error = refusalOf(() => requireOperation(svc, "listAuthKeys", "Rotating AuthKeys"));
   expect(error.code).toBe("CONFIG_INVALID");
   expect(error.problems[0]?.where).toBe("operations.listAuthKeys");
@@ -47,7 +47,7 @@ it("all missing required operations are reported together without the existing o
   expect(error.message).not.toContain("extends:");
 });
 
-it("the suggested lines for missing operations are a valid deployment file", () => {
+it("the suggested lines for missing operations are a valid platform definition", () => {
   const error = refusalOf(() => requireOperations(svc, deploymentOperationIds, "Everything"));
   const lines = error.message.slice(error.message.indexOf("      extends:")).replace(/^ {6}/gm, "");
   const folder = mkdtempSync(join(tmpdir(), "simfleet-required-"));

@@ -12,7 +12,7 @@ function quotaOf(grouping: Partial<Grouping>, method: string, path: string): unk
 }
 
 describe("the API group of a path", () => {
-  it("the operations of the interface are known without a deployment file", () => {
+  it("the operations of the interface are known without a platform definition", () => {
     expect(quotaOf({}, "GET", "/v1/sims?limit=10")).toEqual({ group: "Sim" });
     expect(quotaOf({}, "HEAD", "/v1/sims")).toEqual({ group: "Sim" });
     expect(quotaOf({}, "POST", "/v1/sims/8942310022000012345/update_speed_class")).toEqual({ group: "Sim" });
@@ -59,7 +59,7 @@ describe("the API group of a path", () => {
     }
   });
 
-  it("a pattern or an operation of a deployment can be counted by address", () => {
+  it("a pattern or an operation of a platform definition can be counted by address", () => {
     const apiGroups = {
       "/v1/devices/**": "Device",
       "/v1/devices/*/publish": { group: "Device", quota: { perIp: true } },
@@ -85,7 +85,7 @@ describe("the API group of a path", () => {
     expect(quotaOf({ apiGroups }, "PUT", "/v1/sims/1/update_speed_class")).toEqual({ group: "Other" });
   });
 
-  it("the operations of a deployment have the groups that it gives them, also those of a sub-user", () => {
+  it("the operations of a platform definition have the groups that it gives them, also those of a sub-user", () => {
     const problems: Problem[] = [];
     const soracom = loadDeployment("soracom", problems);
     expect(problems).toEqual([]);
@@ -106,11 +106,11 @@ describe("the API group of a path", () => {
     ["GET", "/v1/coupons/1/confirm/1/any", "Order"],
     ["POST", "/v1/coupons", "Order"],
     ["GET", "/v1/coupons/1/any", "Payment"],
-  ])("the deployment soracom counts %s %s in the group %s", (method, path, group) => {
+  ])("the platform definition soracom counts %s %s in the group %s", (method, path, group) => {
     expect(quotaOf(loadDeployment("soracom", []), method, path)).toEqual({ group });
   });
 
-  it("a call that renews a token is marked, with and without a deployment that describes it", () => {
+  it("a call that renews a token is marked, with and without a platform definition that describes it", () => {
     const { operations } = loadDeployment("soracom", []);
     for (const grouping of [nothing, { ...nothing, operations }]) {
       const find = operationFinder(grouping);

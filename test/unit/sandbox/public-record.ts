@@ -1,4 +1,4 @@
-/** The record of a SIM as a public deployment defines it, which the sandbox must keep to in the shape `soracom`. */
+/** The record of a SIM as a public platform defines it, which the sandbox must keep to in the shape `soracom`. */
 import { z } from "zod";
 
 const status = z.enum(["ready", "active", "inactive", "standby", "suspended", "terminated"]);
@@ -9,7 +9,7 @@ const milliseconds = z
 
 const imei = z.string().regex(/^[0-9]{15}$/);
 
-/** A SIM by the public definition of a deployment. A field without a value is not there; null is none. */
+/** A SIM by the public definition of a platform. A field without a value is not there; null is none. */
 export const publicRecord = z.strictObject({
   simId: z.string(),
   operatorId: z.string(),

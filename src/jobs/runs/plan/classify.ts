@@ -24,7 +24,7 @@ const freshMs = 25 * 60 * minuteMs;
 export interface KnownFleet {
   readonly inventory: Inventory;
   readonly profile: string;
-  /** The operations of the deployment: a row that is rejected names the one that would help. */
+  /** The operations of the platform definition: a row that is rejected names the one that would help. */
   readonly operations: SimOperations;
   /** The only speed classes that are sent. Empty: any is. */
   readonly speedClasses: readonly string[];

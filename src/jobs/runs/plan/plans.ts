@@ -239,7 +239,7 @@ async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
   const { known, gone, isComplete } = await inventory.facts(profile);
   const textOf = (some: SomeRows): string => rowsText(some, lineOf);
   const warnings: string[] = [];
-  // Where the deployment lists no speed classes, one that no SIM has is most likely a typing mistake.
+  // Where the platform definition lists no speed classes, one that no SIM has is most likely a typing mistake.
   for (const [speedClass, rows] of isComplete && deps.fleet.speedClasses.length === 0 ? tally.classes : []) {
     if (await someSimHas(speedClass, deps.fleet)) continue;
     warnings.push(`no SIM has the speed class ${speedClass}: ${textOf(rows)}; check its spelling`);

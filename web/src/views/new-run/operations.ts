@@ -1,4 +1,4 @@
-/** The SIM operations of the deployment, as a profile uses them. They change only with the configuration. */
+/** The SIM operations of the platform definition, as a profile uses them. They change only with the configuration. */
 import { addressOf } from "../../ask.ts";
 import { type Live, useLive } from "../../live.ts";
 import type { OperationReport } from "../../pure/shapes.ts";

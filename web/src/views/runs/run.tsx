@@ -89,7 +89,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
   );
 }
 
-/** The operation of a run as the deployment describes it now, and whether the run could be undone. */
+/** The operation of a run as the platform definition describes it now, and whether the run could be undone. */
 function useOperationOf(report: RunReport | undefined): { operation: OperationReport | undefined; hasUndo: boolean } {
   const { value } = useOperations(report?.profile);
   const undoOf = report?.undoOf;
