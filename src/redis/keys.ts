@@ -71,7 +71,7 @@ export class Keys {
   /** Bitmap: ordinals of the SIMs that the current sync has seen. */
   readonly simsSeen = (profile: string): string => this.of("sims", profile, "seen");
   /** Hash: SIM to the run that is currently changing its class, and the class. */
-  readonly simsClaims = (profile: string): string => this.of("sims", profile, "claims");
+  readonly simLocks = (profile: string): string => this.of("sims", profile, "locks");
   /** Hash: the current or last sync. */
   readonly sync = (profile: string): string => this.of("sims", profile, "sync");
   /** Stream: the events of all profiles. */

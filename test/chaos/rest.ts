@@ -65,11 +65,11 @@ async function unrest(stage: Stage, started: readonly StartedRun[]): Promise<str
   if (!overRotations.has(rotation.state ?? "")) left.push(`the rotation is ${JSON.stringify(shortened(rotation))}`);
   const pending = await direct.zrange(deliveryKeys(keys, "ops").pending, "0", "-1", "WITHSCORES");
   if (pending.length > 0) left.push(`deliveries are pending: ${pending.join(" ")}`);
-  const claims = Object.values(await direct.hgetall(keys.simsClaims(profile)));
-  for (const runId of new Set(claims.map((claim) => claim.split("\n", 1)[0] ?? ""))) {
+  const locks = Object.values(await direct.hgetall(keys.simLocks(profile)));
+  for (const runId of new Set(locks.map((lock) => lock.split("\n", 1)[0] ?? ""))) {
     // Those of a cancelled run are released by a later sync.
     const state = await direct.hget(keys.run(runId), "state");
-    if (state !== "cancelled") left.push(`claims of run ${runId}, which is ${state}`);
+    if (state !== "cancelled") left.push(`locks of run ${runId}, which is ${state}`);
   }
   return [...left, ...(await eventsLeft(direct)), ...filesLeft(stage), ...(await jobsLeft(direct))];
 }

@@ -137,7 +137,7 @@ async function* storedPages(state: SyncState, { syncs, inventory, clock, account
   const { client, wording, selection } = account(profile);
   const facts = await inventory.facts(profile);
   const quiet = otherFields(selection.fields, facts);
-  await syncs.forgetOldClaims(profile);
+  await syncs.releaseOldLocks(profile);
   let sent = Promise.withResolvers<void>();
   // What the sync before has found tells how many pages are left; a first sync cannot know.
   let [seen, pagesLeft] = [state.sims, -1];

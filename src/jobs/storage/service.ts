@@ -196,7 +196,7 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
   }
   for (const profile of profiles) {
     if (signal.aborted) break;
-    await syncs.forgetOldClaims(profile);
+    await syncs.releaseOldLocks(profile);
     const options = { beforeMs: nowMs - retention.goneSimDays * dayMs, keyColumn: deps.keyColumnOf(profile) };
     counts.goneSims += await forgetGoneSims(profile, options, deps);
     for (const rotation of await deps.rotations.records(profile)) {
@@ -331,7 +331,7 @@ export async function removeUnusedInventories(profiles: readonly string[], { red
     const phase = (await redis.hget(keys.sync(name), "phase")) ?? "";
     // A sync that started in it continues in the shared one first.
     if (unshared.includes(name) && ["listing", "sweeping"].includes(phase)) continue;
-    if ((await redis.exists(keys.simsHead(name), keys.simsClaims(name), keys.sync(name))) === 0) continue;
+    if ((await redis.exists(keys.simsHead(name), keys.simLocks(name), keys.sync(name))) === 0) continue;
     await removeKeys("sims", name, { redis, keys });
   }
   if (left.size > 0) await redis.hdel(sharingKey(keys), ...left.keys());

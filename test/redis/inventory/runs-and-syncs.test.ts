@@ -5,7 +5,7 @@ import { fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { claimOf, settledAs, submit } from "../ledger/run-of.ts";
+import { lockOf, settledAs, submit } from "../ledger/run-of.ts";
 import { FleetHarness } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
@@ -40,19 +40,19 @@ function taggedBy(
   return { place, key, weight: 1, settled: settledAs("done"), shown, set: [`tags.${tag}`], basisMs };
 }
 
-function claimOfTags(key: string, ...tags: readonly string[]) {
+function lockOfTags(key: string, ...tags: readonly string[]) {
   const fields = new Map(tags.map((tag) => [`tags.${tag}`, { text: tag }] as const));
   return new Map([[key, fields]]);
 }
 
 /** A run that is about to set a class, which no response has shown yet. */
-async function claimed() {
+async function locked() {
   const fleet = await open({ sims: 3 });
   const key = fleet.sandbox.state.sims.simIdAt(1);
   fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
   await fleet.sync();
   const run = await runOn(fleet);
-  await fleet.ledger.claim(run, claimOf([key, "s1.fast"]));
+  await fleet.ledger.lock(run, lockOf([key, "s1.fast"]));
   return { fleet, key, run };
 }
 
@@ -157,15 +157,15 @@ describe("two rows of one SIM", () => {
     },
   );
 
-  it("rows of one SIM have claims of their own, which end one by one, in one segment or in two", async () => {
+  it("rows of one SIM have locks of their own, which end one by one, in one segment or in two", async () => {
     const fleet = await open({ sims: 3 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     fleet.sandbox.fleet.edit(key, { tags: {} });
     await fleet.sync();
     const basisMs = (await fleet.inventory.sim(fleet.profile, key))?.updatedAtMs;
     const run = await submit(fleet.ledger, [[1, 1], [1]], { profile: fleet.profile });
-    await fleet.ledger.claim(run, claimOfTags(key, "a", "b"));
-    await fleet.ledger.claim(run, claimOfTags(key, "c"));
+    await fleet.ledger.lock(run, lockOfTags(key, "a", "b"));
+    await fleet.ledger.lock(run, lockOfTags(key, "c"));
     // The response to b shows a as well, whose own response has not arrived.
     const b = taggedBy(fleet, { place: 1, key, tag: "b", basisMs }, tagged({ a: "a", b: "b" }));
     await fleet.ledger.settle(run, 0, [b], noCounts);
@@ -176,15 +176,15 @@ describe("two rows of one SIM", () => {
       { field: "tags.b", by: "run", cause: run.runId },
       { field: "tags.c", by: "run", cause: run.runId },
     ]);
-    const claims = () => redis.hget(keys.simsClaims(fleet.profile), key);
-    expect((await claims())?.split("\n").toSorted()).toEqual([run.runId, "tags.a=a", "tags.c=c"].toSorted());
+    const locks = () => redis.hget(keys.simLocks(fleet.profile), key);
+    expect((await locks())?.split("\n").toSorted()).toEqual([run.runId, "tags.a=a", "tags.c=c"].toSorted());
     const [a, c] = [
       taggedBy(fleet, { place: 0, key, tag: "a", basisMs }, tagged({ a: "a" })),
       taggedBy(fleet, { place: 0, key, tag: "c", basisMs }, tagged({ a: "a", b: "b", c: "c" })),
     ];
     await fleet.ledger.settle(run, 0, [a], noCounts);
     await fleet.ledger.settle(run, 1, [c], noCounts);
-    expect(await claims()).toBeNull();
+    expect(await locks()).toBeNull();
     expect(await fleet.events(["sim.changed"])).toHaveLength(3);
   });
 });
@@ -207,17 +207,17 @@ describe("syncs during a run", () => {
   });
 
   it("a sync attributes a change to the run even before the run has settled it", async () => {
-    const { fleet, key, run } = await claimed();
+    const { fleet, key, run } = await locked();
     fleet.sandbox.state.sims.setSpeedClass(1, "s1.fast");
     await fleet.sync();
     expect(await fleet.events(["sim.changed"])).toMatchObject([{ sim: key, by: "run", cause: run.runId }]);
     await settle(fleet, run, key, { simId: key, speedClass: "s1.fast" });
     expect(await fleet.events(["sim.changed"])).toHaveLength(1);
-    expect(await redis.hlen(keys.simsClaims(fleet.profile))).toBe(0);
+    expect(await redis.hlen(keys.simLocks(fleet.profile))).toBe(0);
   });
 
-  it("a sync treats a class other than the claimed one as external, and every class once the row is settled", async () => {
-    const { fleet, key, run } = await claimed();
+  it("a sync treats a class other than the locked one as external, and every class once the row is settled", async () => {
+    const { fleet, key, run } = await locked();
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.4xfast" });
     await fleet.sync();
     await settle(fleet, run, key, { simId: key, speedClass: "s1.fast" });
@@ -234,29 +234,29 @@ describe("syncs during a run", () => {
     ]);
   });
 
-  it("a sync releases claims of a run that ended long ago but not of one that has just ended", async () => {
+  it("a sync releases locks of a run that ended long ago but not of one that has just ended", async () => {
     const fleet = await open({ sims: 3 });
     const [just, long] = [await runOn(fleet), await runOn(fleet)];
     const [first, second] = [1, 2].map((place) => fleet.sandbox.state.sims.simIdAt(place));
-    await fleet.ledger.claim(just, claimOf([first ?? "", "s1.fast"]));
-    await fleet.ledger.claim(long, claimOf([second ?? "", "s1.fast"]));
+    await fleet.ledger.lock(just, lockOf([first ?? "", "s1.fast"]));
+    await fleet.ledger.lock(long, lockOf([second ?? "", "s1.fast"]));
     for (const { runId } of [just, long]) await fleet.ledger.move(runId, "cancelled", ["running"]);
     await redis.hset(keys.run(long.runId), "finishedAtMs", Date.now() - 3_600_000);
     await fleet.sync();
-    expect(await redis.hgetall(keys.simsClaims(fleet.profile))).toEqual({
+    expect(await redis.hgetall(keys.simLocks(fleet.profile))).toEqual({
       [first ?? ""]: `${just.runId}\nspeedClass=s1.fast`,
     });
   });
 
-  it("settling a row keeps a claim that a later run has replaced", async () => {
+  it("settling a row keeps a lock that a later run has replaced", async () => {
     const fleet = await open({ sims: 3 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     await fleet.sync();
     const [first, second] = [await runOn(fleet), await runOn(fleet)];
-    await fleet.ledger.claim(first, claimOf([key, "s1.fast"]));
-    await fleet.ledger.claim(second, claimOf([key, "s1.slow"]));
+    await fleet.ledger.lock(first, lockOf([key, "s1.fast"]));
+    await fleet.ledger.lock(second, lockOf([key, "s1.slow"]));
     await settle(fleet, first, key, { simId: key, speedClass: "s1.fast" });
-    expect(await redis.hget(keys.simsClaims(fleet.profile), key)).toBe(`${second.runId}\nspeedClass=s1.slow`);
+    expect(await redis.hget(keys.simLocks(fleet.profile), key)).toBe(`${second.runId}\nspeedClass=s1.slow`);
   });
 });
 

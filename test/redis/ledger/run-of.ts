@@ -87,8 +87,8 @@ export function settledAs(outcome: Settled["outcome"], attempts = 1): Settled {
 /** How much of the past tests keep. */
 export const keptBounds = { keepMs: 86_400_000, maxEvents: 1_000_000 };
 
-/** The claim of rows that set a class, by SIM. */
-export function claimOf(...rows: readonly (readonly [key: string, speedClass: string])[]) {
+/** The lock of rows that set a class, by SIM. */
+export function lockOf(...rows: readonly (readonly [key: string, speedClass: string])[]) {
   return new Map(
     rows.map(([key, speedClass]) => [key, simChangeOf(setSpeedClass, [["speedClass", speedClass]])] as const),
   );

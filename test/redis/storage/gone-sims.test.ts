@@ -46,8 +46,8 @@ describe("SIMs that are gone", () => {
 
   it("stay while a run is about to change them", async () => {
     const { fleet, gone, forget } = await fleetWithGoneSims();
-    const claim = simChangeOf(setSpeedClass, [["speedClass", "s1.fast"]]);
-    await fleet.ledger.claim({ runId: "r-1", profile: fleet.profile }, new Map([[gone[1] ?? "", claim]]));
+    const lock = simChangeOf(setSpeedClass, [["speedClass", "s1.fast"]]);
+    await fleet.ledger.lock({ runId: "r-1", profile: fleet.profile }, new Map([[gone[1] ?? "", lock]]));
     expect(await forget(Date.now() + 60_000)).toBe(2);
     expect([...(await fleet.known("gone")).keys()]).toEqual([gone[1]]);
   });

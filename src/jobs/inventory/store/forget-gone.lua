@@ -14,7 +14,7 @@ for at = 5, #ARGV do
   local text = redis.call('HGET', inv.sims, sim)
   local record = text and split_record(text)
   local is_old = record and record.gone ~= '-' and tonumber(record.gone) < before
-  if is_old and redis.call('HEXISTS', inv.claims, sim) == 0 then
+  if is_old and redis.call('HEXISTS', inv.locks, sim) == 0 then
     redis.call('HDEL', inv.sims, sim)
     redis.call('SETBIT', inv.gone, record.ordinal, 0)
     index_fields(inv.index, record.ordinal, fields_of(record.lines), NO_FIELDS)

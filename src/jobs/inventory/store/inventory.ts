@@ -82,7 +82,7 @@ export function inventoryKeys(keys: Keys, profile: string): readonly string[] {
     keys.simsKeyOrder(profile),
     keys.simsIndex(profile),
     keys.simsSeen(profile),
-    keys.simsClaims(profile),
+    keys.simLocks(profile),
     keys.events(),
     keys.simsBitmaps(profile),
   ];

@@ -20,7 +20,7 @@ import { ordinalIfListed } from "../records/sim-record.ts";
 const beginScript = inventoryScript("begin-sync.lua");
 const pageScript = inventoryScript("take-page.lua");
 const sweepScript = inventoryScript("sweep.lua");
-const releaseScript = Script.load(new URL("./release-claims.lua", import.meta.url));
+const releaseScript = Script.load(new URL("./release-locks.lua", import.meta.url));
 /** The outcome of a call that was in flight when its run ended arrives within this time, or never. */
 const lateOutcomeMs = 10 * 60_000;
 
@@ -209,14 +209,14 @@ export class SyncLog {
   }
 
   /**
-   * Releases claims of runs that ended some time ago. If a run was cancelled while its worker died, no outcome releases the
+   * Releases locks of runs that ended some time ago. If a run was cancelled while its worker died, no outcome releases the
    * rows in progress, and later external changes to that class would be attributed to the run.
    */
-  async forgetOldClaims(profile: string): Promise<void> {
+  async releaseOldLocks(profile: string): Promise<void> {
     const { redis, keys } = this.#deps;
-    const key = keys.simsClaims(await inventoryOf(this.#deps, profile));
-    const claims = Object.entries(await redis.hgetall(key));
-    const runIds = [...new Set(claims.map(([, claim]) => runOf(claim)))];
+    const key = keys.simLocks(await inventoryOf(this.#deps, profile));
+    const locks = Object.entries(await redis.hgetall(key));
+    const runIds = [...new Set(locks.map(([, lock]) => runOf(lock)))];
     const nowMs = await this.nowMs();
     const isOld = new Set<string>();
     for (const runId of runIds) {
@@ -225,7 +225,7 @@ export class SyncLog {
       const isOver = finishedAtMs !== null && nowMs - Number(finishedAtMs) > lateOutcomeMs;
       if (isRemoved || isOver) isOld.add(runId);
     }
-    const old = claims.filter(([, claim]) => isOld.has(runOf(claim)));
+    const old = locks.filter(([, lock]) => isOld.has(runOf(lock)));
     if (old.length > 0) await releaseScript.run(redis, [key], old.flat());
   }
 
@@ -241,6 +241,6 @@ export class SyncLog {
   }
 }
 
-function runOf(claim: string): string {
-  return claim.split("\n", 1)[0] ?? "";
+function runOf(lock: string): string {
+  return lock.split("\n", 1)[0] ?? "";
 }

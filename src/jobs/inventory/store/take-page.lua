@@ -39,7 +39,7 @@ local function take(sim, text, lines)
     if is_incomplete then
       for name, value in pairs(after) do before[name] = before[name] or value end
     end
-    local emitted = emit_changes(inv, sim, before, after, quiet, by_of_claim(inv, sim, sync_id))
+    local emitted = emit_changes(inv, sim, before, after, quiet, by_of_lock(inv, sim, sync_id))
     if emitted > 0 then count.changed = count.changed + 1 end
     index_fields(inv.index, record.ordinal, stored, after)
     record.lines, record.updated, record.by = lines, inv.now, 'sync'

@@ -3,7 +3,7 @@
 -- inventory(keys, profile, max_events) returns the table that the functions below expect:
 --   sims (hash: SIM -> record)   head (hash: next, known, gone, settled)   roll (prefix: chunk -> keys of its SIMs, one per
 --   line)   index (index.lua)   listed, gone, seen (bitmaps: ordinals of the SIMs that are listed, that are gone, and that the
---   current listing has shown)   claims (hash: SIM -> run id, then a line for each field that it sets: `name=value`, or `name`
+--   current listing has shown)   locks (hash: SIM -> run id, then a line for each field that it sets: `name=value`, or `name`
 --   for none)   events (stream)
 -- A record is `ordinal by addedAtMs updatedAtMs goneAtMs` and a line for each field (sim-record.ts).
 -- `settled` in the head is set when the first sync has finished: before that no SIM counts as added.
@@ -72,13 +72,13 @@ end
 
 -- A value that a run is just setting is attributed to the run, whatever shows it first: a listing, or the response to the
 -- run's other row for the SIM. Anything else is an external change, as `cause` has found.
-local function by_of_claim(inv, sim, cause)
+local function by_of_lock(inv, sim, cause)
   local run, set
   return function(field, after)
     if not run then
-      local claim = redis.call('HGET', inv.claims, sim) or ''
+      local lock = redis.call('HGET', inv.locks, sim) or ''
       local lines
-      run, lines = string.match(claim, '^([^\n]+)\n(.*)$')
+      run, lines = string.match(lock, '^([^\n]+)\n(.*)$')
       run = run or ''
       set = {}
       for name, value in string.gmatch(lines or '', '([^=:\n]+)([^\n]*)') do set[name] = value end
@@ -162,10 +162,10 @@ local function take_answer(inv, sim, seen, returned, run)
       lines[#lines + 1] = name .. value
     end
   end
-  local by_claim = by_of_claim(inv, sim, run)
+  local by_lock = by_of_lock(inv, sim, run)
   local emitted = emit_changes(inv, sim, before, after, NO_FIELDS, function(field, value)
     if covers(seen.set, field) then return 'run', run end
-    return by_claim(field, value)
+    return by_lock(field, value)
   end)
   if emitted > 0 then
     table.sort(lines)
@@ -187,7 +187,7 @@ end
 local function inventory(keys, profile, max_events)
   local head = redis.call('HMGET', keys[2], 'next', 'settled')
   return {
-    sims = keys[1], head = keys[2], roll = keys[3], index = load_index(keys[4], keys[8]), seen = keys[5], claims = keys[6],
+    sims = keys[1], head = keys[2], roll = keys[3], index = load_index(keys[4], keys[8]), seen = keys[5], locks = keys[6],
     events = keys[7], listed = keys[8] .. 'listed', gone = keys[8] .. 'gone', profile = profile, max_events = max_events,
     now = now_ms(), next = tonumber(head[1] or '0'), added = {}, records = {}, is_new = {}, is_settled = head[2] and true,
   }

@@ -63,7 +63,7 @@ const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
 const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
 const markScript = Script.load(new URL("./mark-sent.lua", import.meta.url));
 const recordTriesScript = Script.load(new URL("./record-tries.lua", import.meta.url));
-const claimScript = Script.load(new URL("./claim-sims.lua", import.meta.url));
+const lockScript = Script.load(new URL("./lock-sims.lua", import.meta.url));
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
 const readAtOnce = 100;
@@ -324,17 +324,17 @@ export class Ledger {
 
   /**
    * Records which SIMs a run is about to change, and to which values, until each has its outcome. A sync that sees such a
-   * change before the run has settled it can then attribute it to the run. Claims of the run's other rows are kept.
+   * change before the run has settled it can then attribute it to the run. Locks of the run's other rows are kept.
    * @param changes by SIM
    */
-  async claim(run: Pick<RunHead, "runId" | "profile">, changes: ReadonlyMap<string, SimChange>): Promise<void> {
+  async lock(run: Pick<RunHead, "runId" | "profile">, changes: ReadonlyMap<string, SimChange>): Promise<void> {
     if (changes.size === 0) return;
-    const claims = [...changes].flatMap(([key, change]) => {
+    const locks = [...changes].flatMap(([key, change]) => {
       const lines = Array.from(change, ([name, value]) => `${encodeName(name)}${value ? encodeValue(value) : ""}`);
       return [key, lines.join("\n")];
     });
     const name = await inventoryOf(this.#deps, run.profile);
-    await claimScript.run(this.#redis, [this.#keys.simsClaims(name)], [run.runId, ...claims]);
+    await lockScript.run(this.#redis, [this.#keys.simLocks(name)], [run.runId, ...locks]);
   }
 
   /**

@@ -112,7 +112,7 @@ export type ShownSim = ReturnType<typeof pickFields>;
 
 export interface Settlement {
   readonly shown?: ShownSim | undefined;
-  /** Fields that the row sets or removes: the run's claim on them ends. Default none. */
+  /** Fields that the row sets or removes: the run's lock on them ends. Default none. */
   readonly set?: readonly string[] | undefined;
   /** When the SIM had last changed in the inventory before the call; absent: it was not known. */
   readonly basisMs?: number | undefined;

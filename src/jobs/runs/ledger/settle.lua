@@ -44,19 +44,19 @@ local function take_answer_of(sim, answer, set)
   take_answer(inv, sim, { lines = lines, set = set, basis = basis }, set_of(fields), run)
 end
 
--- After this, a change of these fields that a listing shows is external. The other rows of the SIM keep their claims.
-local function release_claim(sim, set)
-  local claim = redis.call('HGET', inv.claims, sim)
-  local owner, lines = string.match(claim or '', '^([^\n]+)\n(.*)$')
+-- After this, a change of these fields that a listing shows is external. The other rows of the SIM keep their locks.
+local function release_lock(sim, set)
+  local lock = redis.call('HGET', inv.locks, sim)
+  local owner, lines = string.match(lock or '', '^([^\n]+)\n(.*)$')
   if owner ~= run then return end
   local left = {}
   for line in string.gmatch(lines, '[^\n]+') do
     if not set[string.match(line, '^[^=:]+')] then left[#left + 1] = line end
   end
   if #left == 0 then
-    redis.call('HDEL', inv.claims, sim)
+    redis.call('HDEL', inv.locks, sim)
   else
-    redis.call('HSET', inv.claims, sim, run .. '\n' .. table.concat(left, '\n'))
+    redis.call('HSET', inv.locks, sim, run .. '\n' .. table.concat(left, '\n'))
   end
 end
 
@@ -79,7 +79,7 @@ for at = 9, #ARGV do
     weight = tonumber(weight)
     local set = set_of(fields)
     if answer ~= '' then take_answer_of(sim, answer, set) end
-    release_claim(sim, set)
+    release_lock(sim, set)
     count[outcome] = count[outcome] + weight
     if newer ~= '' then superseded = superseded + weight end
     if is_wave then wave_left = wave_left - 1 end

@@ -83,7 +83,7 @@ export async function execute(
   try {
     const run = await ledger.run(runId);
     const isOver = AbortSignal.any([signal, work.halt]);
-    const open = await claimOpenRows(run, segment, context);
+    const open = await lockOpenRows(run, segment, context);
     return await new SegmentWork(run, reference, open, { ...context, signal: isOver }).workOff();
   } finally {
     await work.leave();
@@ -468,8 +468,8 @@ function outcomeWriter(
   };
 }
 
-/** Reads the open rows of a segment, and claims their SIMs for the run. */
-async function claimOpenRows(
+/** Reads the open rows of a segment, and locks their SIMs for the run. */
+async function lockOpenRows(
   run: RunRecord,
   segment: number,
   { ledger, inventory }: Pick<JobContext, "ledger" | "inventory">,
@@ -481,16 +481,16 @@ async function claimOpenRows(
     const changes = changesOf(operation, row.key, row.inputs);
     return [{ place, row, operation, changes, change: simChangeOf(operation, changes) }];
   });
-  const claims = new Map<string, SimChange>();
+  const locks = new Map<string, SimChange>();
   for (const { row, change } of open) {
     // A SIM can have several rows, such as one for each tag.
-    if (change.size > 0) claims.set(row.key, new Map([...(claims.get(row.key) ?? []), ...change]));
+    if (change.size > 0) locks.set(row.key, new Map([...(locks.get(row.key) ?? []), ...change]));
   }
   const keys = open.map(({ row }) => row.key);
   const [known, facts] = await Promise.all([
     inventory.lookUp(run.profile, keys),
     inventory.facts(run.profile),
-    ledger.claim(run, claims),
+    ledger.lock(run, locks),
   ]);
   const found = open.map((one, i): OpenRow => {
     const present = beforeOf(one.changes, known[i], facts);
