@@ -40,16 +40,16 @@ export async function localConfig(context: Context, options: CommonOptions): Pro
   };
 }
 
-async function configOf({ io: { env }, features }: Context, options: CommonOptions, isForCommand?: boolean) {
+async function configOf({ io: { env }, features }: Context, options: CommonOptions, more?: { isForCommand: true }) {
   const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
   const server = options.server === undefined ? {} : { SIMFLEET_SERVER: options.server };
   const sections = await sectionsOf(features);
-  return () => loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, sections, isForCommand });
+  return () => loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, sections, ...more });
 }
 
 /** Runs a command that calls routes (`Context.connect`). */
 export async function connect<T>(context: Context, options: CommonOptions, use: (caller: Caller) => Promise<T>) {
-  const config = (await configOf(context, options, true))();
+  const config = (await configOf(context, options, { isForCommand: true }))();
   const { env, interrupt } = context.io;
   if (config.server === undefined) {
     return withApp(context, config, async (app) => {

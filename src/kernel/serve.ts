@@ -34,11 +34,10 @@ export interface ServeOptions {
  */
 export async function serve(options: ServeOptions): Promise<void> {
   for (const { where, message } of options.config.warnings) options.logger.warn({ where }, message);
-  let seen = lookAt(options.config);
-  let newer = await serveUntilReload(options, seen);
+  let newer = await serveUntilReload(options, { seen: lookAt(options.config) });
   while (newer !== undefined) {
-    ({ seen } = newer);
-    newer = await serveUntilReload({ ...options, config: newer.config }, seen, true);
+    const { config, seen } = newer;
+    newer = await serveUntilReload({ ...options, config }, { seen, isReloaded: true });
   }
   options.logger.info("the worker has stopped");
 }
@@ -46,8 +45,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 /** @returns the configuration to continue with, and what was seen of its file; undefined: the worker stops */
 async function serveUntilReload(
   options: ServeOptions,
-  seen: string,
-  isReloaded = false,
+  { seen, isReloaded = false }: Pick<Reloaded, "seen"> & { readonly isReloaded?: boolean },
 ): Promise<Reloaded | undefined> {
   const { config, logger, stop, load } = options;
   const app = await App.open(config, options);

@@ -13,9 +13,9 @@ export const token = signal<string | undefined>(
 /** Why the sign-in form is shown, if there is a reason. */
 export const signedOutBecause = signal<string | undefined>(undefined);
 
-export function keepToken(value: string, isKept: boolean): void {
+export function keepToken(value: string, where: "tab" | "browser"): void {
   sessionStorage.setItem(place, value);
-  if (isKept) localStorage.setItem(place, value);
+  if (where === "browser") localStorage.setItem(place, value);
   token.value = value;
   signedOutBecause.value = undefined;
 }

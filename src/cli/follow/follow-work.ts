@@ -61,7 +61,7 @@ export interface FollowWork<Report> extends Pick<Caller, "app" | "output" | "int
   /** The command that continues the work. */
   readonly resumeCommand: string;
   readonly report: () => Promise<Report>;
-  readonly show: (report: Report, isOver: boolean) => void | Promise<void>;
+  readonly show: (report: Report, end: End | undefined) => void | Promise<void>;
   /** The end of the command once the work has ended; undefined while it is in progress. */
   readonly endOf: (report: Report) => End | undefined;
   /** Called before work in this process is stopped, after Ctrl-C or since the platform rejects all calls. */
@@ -99,7 +99,7 @@ export async function followWork<Report>(options: FollowWork<Report>): Promise<{
       }
       silentSinceMs = undefined;
       const end = options.endOf(report);
-      await options.show(report, end !== undefined);
+      await options.show(report, end);
       const refusal = local.refusal();
       const isStopping = refusal !== undefined || interrupt.aborted;
       if (end !== undefined && !(end.isHalt === true && isStopping)) return { report, exitCode: ended(end, output) };
@@ -219,8 +219,8 @@ export function showStatus<Report>(
   lineOf: (report: Report) => StatusLine | undefined | Promise<StatusLine>,
 ): FollowWork<Report>["show"] {
   const showLine = plainLines(output, plainLineEveryMs);
-  return async (report, isOver) => {
-    const line = isOver ? undefined : await lineOf(report);
+  return async (report, end) => {
+    const line = end === undefined ? await lineOf(report) : undefined;
     if (line === undefined) return;
     if (output.isLive) output.live(line.live ?? line.text);
     else showLine(line.text, { topic: line.topic, nowMs: systemClock.monotonicMs() });

@@ -33,7 +33,7 @@ export const credentialForms =
 export function readCredentials(written: Written, at: string, report: Report) {
   const where = `${at}.credentials`;
   const first = readFirst(written, where, report);
-  const second = readSecond(written, where, first?.kind === "auth-key", report);
+  const second = readSecond(written, where, first?.kind, report);
   const secrets = ["authKey", "second.authKey", "password", "mfaSecret"];
   const files = secrets.flatMap((key) => report.placeOf(`${where}.${key}`)?.file ?? []);
   const isTwice = second !== undefined && first?.kind === "auth-key" && first.authKeyId === second.authKeyId;
@@ -79,12 +79,12 @@ function readFirst(written: Written, where: string, report: Report): Credentials
   return operatorId === undefined || userName === undefined ? undefined : { kind, operatorId, userName, ...secrets() };
 }
 
-function readSecond(written: Written, where: string, isBesideAuthKey: boolean, report: Report) {
+function readSecond(written: Written, where: string, first: Credentials["kind"] | undefined, report: Report) {
   const at = `${where}.second`;
   const given = [`${at}.authKeyId`, `${at}.authKey`].find((path) => report.isGiven(path));
   if (given === undefined) return undefined;
   const second = readAuthKey(written.second, at, report);
-  if (isBesideAuthKey) return second;
+  if (first === "auth-key") return second;
   // A first one that is faulty has been reported.
   if (!report.isGiven(`${where}.authKeyId`) && !report.isGiven(`${where}.authKey`)) {
     report.fault(given, "is the second AuthKey of a profile without a first one.");

@@ -27,7 +27,7 @@ export function eventsCommand(context: Context): Command {
     const { output } = caller;
     const { type, profile, since, limit, follow: isFollowing = false } = options;
     const events = eventsOf(caller, { type, profile }, { since, limit, isFollowing });
-    const lines = linesOf(events, output.isJson);
+    const lines = linesOf(events, output.isJson ? "json" : "text");
     const isDocument = output.isJson && !isFollowing;
     for await (const text of isDocument ? oneDocument("events", lines) : lines) await output.stream(text);
   });
@@ -85,9 +85,9 @@ function isAfter(id: string, other: string): boolean {
   return placeOf(id) > placeOf(other);
 }
 
-async function* linesOf(lots: AsyncIterable<readonly EventDocument[]>, isJson: boolean): AsyncGenerator<string> {
+async function* linesOf(lots: AsyncIterable<readonly EventDocument[]>, form: "json" | "text"): AsyncGenerator<string> {
   const lineOf = (event: EventDocument): string =>
-    isJson ? JSON.stringify(event) : withLocalTimes(visible(textOf(event)));
+    form === "json" ? JSON.stringify(event) : withLocalTimes(visible(textOf(event)));
   for await (const events of lots) yield events.map((event) => `${lineOf(event)}\n`).join("");
 }
 

@@ -43,7 +43,7 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       },
       ({ query }, { hasRows }) => {
         runs.assertOperation(query.operation, profileOf(query.profile));
-        assertPlanAlone(query, hasRows);
+        assertPlanAlone({ query, hasRows });
       },
     ),
     endpoint(routes.listRuns, ({ query }) => {
@@ -137,7 +137,7 @@ function startRows({ query, rows, by }: Call<typeof routes.startRun>, deps: RunE
 
 /** Starts exactly what was planned. */
 async function startPlan({ query, rows, by }: Call<typeof routes.startRun>, planId: string, { runs }: RunEndpointDeps) {
-  assertPlanAlone(query, rows !== undefined);
+  assertPlanAlone({ query, hasRows: rows !== undefined });
   const { rate, maxFailures, confirm } = query;
   return runs.start(planId, {
     by,
@@ -153,7 +153,8 @@ async function startPlan({ query, rows, by }: Call<typeof routes.startRun>, plan
 const givenAtStart: readonly string[] = ["confirm", "rate", "maxFailures"];
 
 /** @throws SimfleetError REQUEST_INVALID for a plan with rows or with options that change it */
-function assertPlanAlone({ planId, ...options }: OrderQuery & { planId?: string | undefined }, hasRows: boolean): void {
+function assertPlanAlone({ query, hasRows }: Pick<Call<typeof routes.startRun>, "query"> & { hasRows: boolean }): void {
+  const { planId, ...options } = query;
   const hasOptions = Object.entries(options).some(
     ([name, value]) => !givenAtStart.includes(name) && value !== undefined,
   );

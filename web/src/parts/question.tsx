@@ -40,11 +40,11 @@ export function QuestionDialog(): JSX.Element | null {
   }, [now]);
   if (now === undefined) return null;
   const { question, answer } = now;
-  const close = (yes: boolean): void => {
+  const close = (word: "yes" | "no"): void => {
     // Closed before it is removed, so that the focus returns to its previous element.
     dialog.current?.close();
     asked.value = undefined;
-    answer(yes);
+    answer(word === "yes");
   };
   const { typed, yes, isDangerous = false, refusal } = question;
   const off =
@@ -56,7 +56,7 @@ export function QuestionDialog(): JSX.Element | null {
       aria-describedby="question-text"
       onCancel={(event) => {
         event.preventDefault();
-        close(false);
+        close("no");
       }}
     >
       <h2 id="question-title">{question.title}</h2>
@@ -64,7 +64,7 @@ export function QuestionDialog(): JSX.Element | null {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (off === undefined) close(true);
+          if (off === undefined) close("yes");
         }}
       >
         {refusal !== undefined && <p class="fault">{refusal}</p>}
@@ -78,7 +78,7 @@ export function QuestionDialog(): JSX.Element | null {
           />
         )}
         <div class="actions">
-          <Button onPress={() => close(false)}>Close</Button>
+          <Button onPress={() => close("no")}>Close</Button>
           <Button kind={isDangerous ? "danger" : "main"} refusal={off} type="submit">
             {yes}
           </Button>

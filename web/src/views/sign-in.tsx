@@ -46,7 +46,7 @@ function TokenForm(): JSX.Element {
     setBusy(true);
     try {
       session.value = await openSession(given);
-      keepToken(given, isKept);
+      keepToken(given, isKept ? "browser" : "tab");
     } catch (thrown) {
       setProblem(problemFrom(thrown));
     } finally {

@@ -51,7 +51,7 @@ export async function follow(request: FollowRequest): Promise<{ report: RunRepor
       const reason = refusal?.message ?? stopReason(interrupt);
       await service?.service.control.pause(runId, { reason }).catch(() => undefined);
     },
-    leaving: ([report], { wasLocal }) => leaving(report, wasLocal, resumeCommand, resultsPath),
+    leaving: ([report], { wasLocal }) => (wasLocal ? stopped(report, resumeCommand) : detached(report, resultsPath)),
   });
   return { report: last[0], exitCode };
 }
@@ -68,17 +68,20 @@ function endOf(report: RunReport, mode: FollowRequest["mode"]): End | undefined 
   return halt(`The run is waiting for approval by someone else: simfleet runs approve ${runId}`);
 }
 
-function leaving(report: RunReport, wasLocal: boolean, resumeCommand: string, resultsPath: string | undefined): End {
-  const { runId, state, counts } = report;
+/** The end of a command that leaves the run to its worker. */
+function detached(report: RunReport, resultsPath = "FILE"): End {
+  const { runId } = report;
+  const follows = `The run continues in its worker. Follow it with: simfleet runs watch ${runId}`;
+  const results = `Get its results with: simfleet runs results ${runId} --out ${shellWord(resultsPath)}`;
+  return { exitCode: exitCodeOf(report), lines: [follows, `Pause it with: simfleet runs pause ${runId}`, results] };
+}
+
+/** The end of a command that worked on the run itself. */
+function stopped(report: RunReport, resumeCommand: string): End {
   const exitCode = exitCodeOf(report);
-  if (!wasLocal) {
-    const follows = `The run continues in its worker. Follow it with: simfleet runs watch ${runId}`;
-    const results = `Get its results with: simfleet runs results ${runId} --out ${shellWord(resultsPath ?? "FILE")}`;
-    return { exitCode, lines: [follows, `Pause it with: simfleet runs pause ${runId}`, results] };
-  }
-  if (isRunOver(state)) return { exitCode };
-  const left = `Paused. ${counted(counts.pending, "row")} left; nothing is lost.`;
-  return { exitCode, lines: [left, `Resume with: ${resumeCommand}`] };
+  if (isRunOver(report.state)) return { exitCode };
+  const pending = `Paused. ${counted(report.counts.pending, "row")} left; nothing is lost.`;
+  return { exitCode, lines: [pending, `Resume with: ${resumeCommand}`] };
 }
 
 /** `stopped with Ctrl-C`, or such as `stopped by SIGTERM`: the signal as the entry point reports it. */

@@ -65,8 +65,8 @@ function showCommand(context: Context): Command {
     "-w, --watch",
     "follow the run until it ends, as runs watch does",
   );
-  return withCaller(context, command, "simfleet runs show r-20261120-103045-x7k2", (caller, runId, { watch = false }) =>
-    show(caller, runId, watch),
+  return withCaller(context, command, "simfleet runs show r-20261120-103045-x7k2", (caller, runId, { watch }) =>
+    show(caller, runId, watch === true ? "watch" : "show"),
   );
 }
 
@@ -78,16 +78,17 @@ function aboutRun(name: string, description: string) {
 function watchCommand(context: Context): Command {
   const command = aboutRun("watch", "Follow a run until it ends");
   return withCaller(context, command, "simfleet runs watch r-20261120-103045-x7k2", (caller, runId) =>
-    show(caller, runId, true),
+    show(caller, runId, "watch"),
   );
 }
 
 /** @returns the exit code */
-async function show(caller: Caller, runId: string, isWatching: boolean): Promise<number> {
+async function show(caller: Caller, runId: string, how: "show" | "watch"): Promise<number> {
   const { client, output } = caller;
-  const { report, exitCode } = isWatching
-    ? await follow({ ...caller, runId, mode: "watch" })
-    : { report: await client.call(routes.showRun, { params: { runId } }), exitCode: 0 };
+  const { report, exitCode } =
+    how === "watch"
+      ? await follow({ ...caller, runId, mode: "watch" })
+      : { report: await client.call(routes.showRun, { params: { runId } }), exitCode: 0 };
   const reasons = output.isJson ? [] : await topReasons(client, report);
   output.answer(report, (shown) => runText(shown, reasons));
   return exitCode;

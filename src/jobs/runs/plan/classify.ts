@@ -59,15 +59,12 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
   const nowMs = systemClock.wallMs();
   const freshSinceMs = nowMs - freshMs;
   const gate = fleet.gate === undefined ? undefined : parseGate(fleet.gate);
-  const isMet = (isListed: boolean, valueOf: (field: string) => string | undefined): boolean | undefined =>
-    gate && isListed && matches(gate.filter, valueOf, nowMs);
   const notPlanned: Pick<StoredRow, "planned" | "skipped"> = {};
-  const plannedAs = (sim: KnownSim | undefined, isSame: boolean): Pick<StoredRow, "planned" | "skipped"> => {
-    if (sim === undefined || sim.goneAtMs !== undefined)
-      return facts.isComplete ? { planned: "not-in-inventory" } : notPlanned;
+  const notListed: typeof notPlanned = facts.isComplete ? { planned: "not-in-inventory" } : notPlanned;
+  const unchanged = (sim: KnownSim): typeof notPlanned => {
     const isFresh = Math.max(sim.updatedAtMs, facts.listedAtMs ?? 0) >= freshSinceMs;
     const isSkipped = skipUnchanged === "fresh" ? isFresh : skipUnchanged === true;
-    return isSame ? { planned: "unchanged", ...(isSkipped ? { skipped: unchangedReason } : {}) } : notPlanned;
+    return { planned: "unchanged", ...(isSkipped ? { skipped: unchangedReason } : {}) };
   };
   return (row: Row, sim: KnownSim | undefined): StoredRow => {
     const { index, line, cells, key } = row;
@@ -81,8 +78,9 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
     const before = isListed ? beforeOf(changes, sim, facts) : undefined;
     const duplicateOf = problem === undefined ? row.duplicateOf : undefined;
     const hasOwnCall = problem === undefined && duplicateOf === undefined;
-    const { planned, skipped } = hasOwnCall ? plannedAs(sim, isAlready(changes, before)) : notPlanned;
-    const met = isMet(isListed, valueOf);
+    const found = isListed ? (isAlready(changes, before) ? unchanged(sim) : notPlanned) : notListed;
+    const { planned, skipped } = hasOwnCall ? found : notPlanned;
+    const met = gate && isListed && matches(gate.filter, valueOf, nowMs);
     const isCostly = isCostlyFor(key, sim) || undefined;
     // Spreads would double the garbage of the longest loop of a plan.
     return {

@@ -138,8 +138,8 @@ function changeTally(operations: RunHead["operations"]) {
         const changes = changesIn(row);
         if (changes.length === 0 || count === 0) continue;
         const fields = changes.map(([field]) => field);
-        const isNamed = fields.length > 1 || !Object.hasOwn(sets, fields[0] ?? "");
-        const textOf = (values: NonNullable<FieldValues>): string | null => valuesText(fields, values, isNamed);
+        const names = fields.length > 1 || !Object.hasOwn(sets, fields[0] ?? "") ? fields : undefined;
+        const textOf = (values: NonNullable<FieldValues>): string | null => valuesText(values, names);
         const to = textOf(changes.map(([, after]) => after));
         const change = row.before === undefined ? { to } : { from: textOf(row.before), to };
         const key = JSON.stringify(change);
@@ -150,8 +150,8 @@ function changeTally(operations: RunHead["operations"]) {
   };
 }
 
-function valuesText(fields: readonly string[], values: NonNullable<FieldValues>, isNamed: boolean): string | null {
+function valuesText(values: NonNullable<FieldValues>, names: readonly string[] | undefined): string | null {
   if (values.every((value) => (value ?? null) === null)) return null;
-  const text = values.map((value, i) => (isNamed ? `${fields[i] ?? ""}=${value ?? ""}` : value)).join(", ");
+  const text = values.map((value, i) => (names ? `${names[i] ?? ""}=${value ?? ""}` : value)).join(", ");
   return text.length > maxValueLength ? `${text.slice(0, maxValueLength - 1).toWellFormed()}…` : text;
 }

@@ -36,9 +36,11 @@ export function splitSecrets(
   set: Readonly<Record<string, string>>,
 ): { readonly values: Record<string, string>; readonly secrets: Record<string, string> } {
   const isSecret = new Set(inputs.filter(({ secret }) => secret).map(({ name }) => name));
-  const part = (secret: boolean): Record<string, string> =>
-    Object.fromEntries(Object.entries(set).filter(([name]) => isSecret.has(name) === secret));
-  return { values: part(false), secrets: part(true) };
+  const entries = Object.entries(set);
+  return {
+    values: Object.fromEntries(entries.filter(([name]) => !isSecret.has(name))),
+    secrets: Object.fromEntries(entries.filter(([name]) => isSecret.has(name))),
+  };
 }
 
 /** Validation errors by input. The server knows the rest of the rules. */

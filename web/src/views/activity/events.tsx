@@ -28,7 +28,7 @@ const pageSize = 200;
 export function Events(): JSX.Element {
   const choice = choiceOf(place.value.query);
   const [isPaused, setPaused] = useState(false);
-  const feed = useFeed(choice, isPaused);
+  const feed = useFeed({ choice, isPaused });
   const entries = groupedEvents(feed.events);
   const isKnown = feed.isRead && feed.problem === undefined;
   return (
@@ -75,7 +75,7 @@ interface EventFeed {
   readonly older: (() => void) | undefined;
 }
 
-function useFeed(choice: EventChoice, isPaused: boolean): EventFeed {
+function useFeed({ choice, isPaused }: { choice: EventChoice; isPaused: boolean }): EventFeed {
   const [events, setEvents] = useState(emptyWindow);
   const [cursor, setCursor] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | undefined>();

@@ -90,7 +90,7 @@ interface FieldProps extends Pick<FieldsProps, "operation"> {
 function InputField({ operation, field, hasColumns, value, fault, onValue }: FieldProps): JSX.Element {
   const { name, type, values, secret, fromInventory } = field;
   const isRequired = !hasColumns && field.required && !fromInventory;
-  const shared = { label: name, value, onValue, fault, isRequired, hint: hintOf(field, hasColumns) };
+  const shared = { label: name, value, onValue, fault, isRequired, hint: hintOf({ field, hasColumns }) };
   const fixed = values ?? (type === "boolean" ? ["true", "false"] : undefined);
   if (fixed !== undefined && type !== "list") {
     const none = hasColumns ? "from the file" : isRequired ? "choose one" : "none";
@@ -109,7 +109,8 @@ function InputField({ operation, field, hasColumns, value, fault, onValue }: Fie
   );
 }
 
-function hintOf({ type, rule, values, required, fromInventory }: FieldProps["field"], hasColumns: boolean): string {
+function hintOf({ field, hasColumns }: Pick<FieldProps, "field" | "hasColumns">): string {
+  const { type, rule, values, required, fromInventory } = field;
   const from = hasColumns
     ? "For all rows, instead of a column"
     : fromInventory
