@@ -85,11 +85,11 @@ const askAgainMs = 10 * secondMs;
 
 /**
  * Runs work on a profile unless it is frozen.
- * @param deps `scope`: whether a freeze pauses the whole queue or only this job; `onFrozen` records why nothing happens
+ * @param terms `scope`: whether a freeze pauses the whole queue or only this job; `onFrozen` records why nothing happens
  */
 export async function unlessFrozen<V>(
   profile: string,
-  deps: {
+  terms: {
     readonly clock: Clock;
     readonly freezes: Pick<Freezes, "of">;
     readonly scope: "bucket" | "job";
@@ -98,7 +98,7 @@ export async function unlessFrozen<V>(
   },
   work: (signal: AbortSignal) => Promise<V>,
 ): Promise<V | Interruption> {
-  const { clock, freezes, scope, signal, onFrozen } = deps;
+  const { clock, freezes, scope, signal, onFrozen } = terms;
   const freeze = await freezes.of(profile);
   if (freeze !== undefined) {
     const leftMs = (freeze.untilMs ?? Number.POSITIVE_INFINITY) - clock.wallMs();

@@ -4,7 +4,7 @@ import type { Endpoint, Route } from "#contract/route.ts";
 import type { Working } from "#engine/queue/job-result.ts";
 import { inWordsOfRedis } from "#redis/node.ts";
 import type { Reading } from "#telemetry/metrics.ts";
-import type { AnyAppFeature, AppFeature, MaybeLater, Opened, RouteDeps } from "./feature.ts";
+import type { AnyAppFeature, AppFeature, MaybeLater, Opened, RouteHost } from "./feature.ts";
 import { type Kernel, openKernel, type ProcessDeps } from "./kernel.ts";
 
 export class App {
@@ -61,9 +61,9 @@ export class App {
   }
 
   /** The routes of all features: the server mounts them. */
-  routes(deps: RouteDeps): Promise<Endpoint[]> {
+  routes(host: RouteHost): Promise<Endpoint[]> {
     return this.#all(async (opened, { audit = "other" }) =>
-      ((await opened.routes?.(deps)) ?? []).map((endpoint) => ({ ...endpoint, audit })),
+      ((await opened.routes?.(host)) ?? []).map((endpoint) => ({ ...endpoint, audit })),
     );
   }
 

@@ -9,7 +9,7 @@ import type { Logger } from "#telemetry/logger.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import type { Declared, Kernel } from "./kernel.ts";
 
-export interface RouteDeps {
+export interface RouteHost {
   /** Kind of process: a worker, or a command that may leave the work to one. */
   readonly process: "worker" | "command";
 }
@@ -21,7 +21,7 @@ export interface Opened<Service> {
   /** Service that other features, commands and routes use. */
   readonly service?: Service;
   /** Loaded when they are needed: many commands need none. */
-  readonly routes?: (deps: RouteDeps) => MaybeLater<readonly Endpoint[]>;
+  readonly routes?: (host: RouteHost) => MaybeLater<readonly Endpoint[]>;
   /**
    * Starts what a worker does for the feature; closing the app stops it.
    * @param profiles those with credentials

@@ -25,7 +25,7 @@ export function actorOf(principal: Principal | undefined): string {
   return principal === undefined ? "nobody" : `${principal.kind}:${principal.name}`;
 }
 
-interface AccessDeps {
+interface AccessOptions {
   readonly tokens: readonly TokenOptions[];
   /** In clear: it comes from a secret of the configuration or of the data directory. */
   readonly adminToken: string | undefined;
@@ -36,7 +36,7 @@ interface AccessDeps {
 
 export type Access = ReturnType<typeof openAccess>;
 
-export function openAccess({ tokens, adminToken, stored, jwt, clock }: AccessDeps) {
+export function openAccess({ tokens, adminToken, stored, jwt, clock }: AccessOptions) {
   const configured: (Principal & { readonly sha256: Buffer })[] = tokens.map(({ sha256, ...token }) => {
     return { ...token, kind: "token", sha256: Buffer.from(sha256, "hex") };
   });

@@ -42,7 +42,7 @@ export const rowsBody = z
     "give one of where, sims, retryOf and undoOf",
   );
 
-interface UploadDeps extends Pick<ControlDeps, "plans" | "clock" | "config"> {
+interface UploadContext extends Pick<ControlDeps, "plans" | "clock" | "config"> {
   /** Who sends them. */
   readonly by: string;
 }
@@ -53,44 +53,44 @@ interface UploadDeps extends Pick<ControlDeps, "plans" | "clock" | "config"> {
  */
 export async function withRows<T>(
   request: FastifyRequest,
-  deps: UploadDeps,
+  context: UploadContext,
   use: (rows: Rows) => Promise<T>,
 ): Promise<T> {
-  const reservation = await deps.plans.reserve(deps.by, deps.config.http);
+  const reservation = await context.plans.reserve(context.by, context.config.http);
   const streams: Readable[] = [];
   try {
-    return await use({ ...(await rowsOf(request, { ...deps, reservation, streams })), upload: reservation });
+    return await use({ ...(await rowsOf(request, { ...context, reservation, streams })), upload: reservation });
   } finally {
     await reservation.release();
     for (const stream of streams) stream.resume();
   }
 }
 
-interface FileDeps extends UploadDeps {
+interface FileContext extends UploadContext {
   readonly reservation: Reservation;
   /** Takes streams that have to be read to their end: with an unread one the response would be lost. */
   readonly streams: Readable[];
 }
 
 /** @throws SimfleetError REQUEST_INVALID; reading the rows: TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT, REQUEST_INVALID */
-async function rowsOf(request: FastifyRequest, deps: FileDeps): Promise<Rows> {
-  if (request.isMultipart()) return rowsOfForm(request, deps);
+async function rowsOf(request: FastifyRequest, context: FileContext): Promise<Rows> {
+  if (request.isMultipart()) return rowsOfForm(request, context);
   const { body } = request;
   if (!(body instanceof Readable)) return namedRows(body);
-  deps.streams.push(body);
-  return { from: { path: "upload.csv", read: () => metered(body, deps) } };
+  context.streams.push(body);
+  return { from: { path: "upload.csv", read: () => metered(body, context) } };
 }
 
 /** The end of its file is also the end of the form: what follows is checked before the rows count as read. */
-async function rowsOfForm(request: FastifyRequest, deps: FileDeps): Promise<Rows> {
+async function rowsOfForm(request: FastifyRequest, context: FileContext): Promise<Rows> {
   const parts = partsOf(request);
   const first = await parts.next();
   if (first.done === true) throw notOneFile();
   const { file, filename } = first.value;
-  deps.streams.push(file);
+  context.streams.push(file);
   async function* read(): AsyncGenerator<Buffer> {
     try {
-      yield* metered(file, deps);
+      yield* metered(file, context);
     } catch (thrown) {
       throw inWordsOfForms(thrown);
     }
@@ -128,7 +128,7 @@ function notOneFile(): SimfleetError {
 }
 
 /** Yields a stream as it comes, counted. @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT */
-async function* metered(stream: Readable, { config, clock, reservation }: FileDeps): AsyncGenerator<Buffer> {
+async function* metered(stream: Readable, { config, clock, reservation }: FileContext): AsyncGenerator<Buffer> {
   const { uploadBytes } = config.http;
   // Ending the stream would end the connection, and with it the response: the rest of a rejected file is read and dropped.
   const chunks = stream.iterator({ destroyOnReturn: false });

@@ -30,7 +30,7 @@ export const getExportedFile = describedOperation("getExportedFile", {
   output: z.looseObject({ status: z.enum(["processing", "exported", "failed"]), url: z.string().nullish() }),
 });
 
-export interface DownloadDeps {
+export interface DownloadOptions {
   readonly hosts: readonly string[];
   /** Whether the platform is on this machine, as the sandbox: only then its files may be. */
   readonly isLocal: boolean;
@@ -51,7 +51,7 @@ const idleMs = 30 * secondMs;
  */
 export async function download<T>(
   address: string,
-  { hosts, isLocal, proxy, userAgent, lookup, signal }: DownloadDeps,
+  { hosts, isLocal, proxy, userAgent, lookup, signal }: DownloadOptions,
   read: (file: Readable) => Promise<T>,
 ): Promise<T> {
   const url = allowedUrl(address, { hosts, isLocal });
@@ -81,7 +81,7 @@ export async function download<T>(
 }
 
 /** @throws IntakeError if nothing may be read from there; the address is not quoted */
-function allowedUrl(address: string, { hosts, isLocal }: Pick<DownloadDeps, "hosts" | "isLocal">): URL {
+function allowedUrl(address: string, { hosts, isLocal }: Pick<DownloadOptions, "hosts" | "isLocal">): URL {
   const url = URL.parse(address);
   if (url === null || url.username !== "" || url.password !== "") throw refused("its address is not valid");
   const { hostname, protocol } = url;

@@ -14,7 +14,7 @@ import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { type UsagePeriod, usagePeriods, writeUsage } from "#jobs/inventory/store/usage.ts";
 import { Script } from "#redis/script.ts";
 import type { Threshold } from "./config.ts";
-import { type DownloadDeps, download, exportUsage, getExportedFile } from "./export.ts";
+import { type DownloadOptions, download, exportUsage, getExportedFile } from "./export.ts";
 import type { Readable } from "node:stream";
 import { openCsv } from "#intake/csv.ts";
 import { requirePlatform } from "#config/config.ts";
@@ -23,11 +23,11 @@ import { isLoopback } from "#core/loopback.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
 import type { OpenInventory } from "#jobs/inventory/service.ts";
 import { newSyncId } from "#jobs/inventory/store/sync-record.ts";
-import type { RouteDeps } from "#kernel/feature.ts";
+import type { RouteHost } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import * as routes from "./contract.ts";
 
-interface UsageSync extends Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "account">, DownloadDeps {
+interface UsageSync extends Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "account">, DownloadOptions {
   readonly profile: string;
   readonly syncId: string;
   readonly startedAtMs: number;
@@ -289,7 +289,7 @@ export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store"
 
   return {
     service: { sync },
-    routes: ({ process }: RouteDeps) => [
+    routes: ({ process }: RouteHost) => [
       endpoint(routes.syncUsage, ({ query, signal }) => {
         const profile = kernel.profileOf(query.profile);
         context.operations();

@@ -4,10 +4,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, LookupFunction } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { type DownloadDeps, download } from "#jobs/usage/export.ts";
+import { type DownloadOptions, download } from "#jobs/usage/export.ts";
 import { isLong } from "../../support/long.ts";
 
-const deps: DownloadDeps = {
+const options: DownloadOptions = {
   hosts: ["files.example.com", "127.0.0.1"],
   isLocal: true,
   proxy: undefined,
@@ -15,8 +15,8 @@ const deps: DownloadDeps = {
   signal: new AbortController().signal,
 };
 
-function downloadFrom(address: string, more: Partial<DownloadDeps> = {}): Promise<string> {
-  return download(address, { ...deps, ...more }, text);
+function downloadFrom(address: string, more: Partial<DownloadOptions> = {}): Promise<string> {
+  return download(address, { ...options, ...more }, text);
 }
 
 async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {

@@ -159,7 +159,7 @@ function limited(what: string, retryAfterMs: number = minuteMs): SimfleetError {
 
 // The report of a plan.
 
-interface ReportDeps {
+interface ReportFacts {
   readonly supersedes: PlanReport["supersedes"];
   readonly fleet: KnownFleet;
   /** Forecast of its calls. Undefined while the quota is unknown. */
@@ -167,12 +167,12 @@ interface ReportDeps {
   readonly othersPerMinute: number;
 }
 
-export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<PlanReport> {
+export async function reportOfDraft(draft: Draft, facts: ReportFacts): Promise<PlanReport> {
   const { head, origin, tally } = draft;
   const { operations, sha256, total: rows, rejectedAtIntake: problemsInAll } = head;
   const operation = maxDangerous(operations);
   const { verdicts, calls, costly, irreversible, unchangedSkipped, problems } = tally;
-  const { supersedes, forecast, othersPerMinute } = deps;
+  const { supersedes, forecast, othersPerMinute } = facts;
   return {
     ...origin,
     sha256,
@@ -191,7 +191,7 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
     problems,
     problemsInAll,
     supersedes,
-    warnings: [...supersedes.map(supersedesText), ...(await warningsOf(draft, deps))],
+    warnings: [...supersedes.map(supersedesText), ...(await warningsOf(draft, facts))],
   };
 }
 
@@ -225,7 +225,7 @@ function supersedesText({ runId, sims }: PlanReport["supersedes"][number]): stri
     : `${sims} SIMs have pending changes in run ${runId}; they will be superseded`;
 }
 
-async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
+async function warningsOf(draft: Draft, facts: ReportFacts): Promise<string[]> {
   const { head, tally, lineOf } = draft;
   if (head.undoOf !== undefined && tally.calls === 0) {
     const reasons = tally.left.slice(0, 3).map(([reason, left]) => {
@@ -235,13 +235,13 @@ async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
   }
   // The rows of another run have been warned of.
   if (head.retryOf !== undefined || head.undoOf !== undefined) return [];
-  const { inventory, profile } = deps.fleet;
+  const { inventory, profile } = facts.fleet;
   const { known, gone, isComplete } = await inventory.facts(profile);
   const textOf = (some: SomeRows): string => rowsText(some, lineOf);
   const warnings: string[] = [];
   // Where the platform definition lists no speed classes, one that no SIM has is most likely a typing mistake.
-  for (const [speedClass, rows] of isComplete && deps.fleet.speedClasses.length === 0 ? tally.classes : []) {
-    if (await someSimHas(speedClass, deps.fleet)) continue;
+  for (const [speedClass, rows] of isComplete && facts.fleet.speedClasses.length === 0 ? tally.classes : []) {
+    if (await someSimHas(speedClass, facts.fleet)) continue;
     warnings.push(`no SIM has the speed class ${speedClass}: ${textOf(rows)}; check its spelling`);
   }
   // Before the first sync no SIM is known.

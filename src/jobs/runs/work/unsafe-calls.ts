@@ -27,7 +27,7 @@ export class NotSent extends Error {
 /** The row of a call, and who makes it. */
 type SentRow = Pick<OpenRow, "place" | "row" | "operation" | "changes" | "before"> & { readonly account: Account };
 
-interface UnsafeDeps {
+interface UnsafeContext {
   readonly ledger: Pick<Ledger, "markSent" | "recordTries">;
   readonly clock: Clock;
   readonly runId: string;
@@ -48,19 +48,19 @@ const rereadMs = 2 * secondMs;
 
 export class UnsafeCalls {
   readonly #owner = randomBytes(6).toString("base64url");
-  readonly #deps: UnsafeDeps;
+  readonly #context: UnsafeContext;
 
-  constructor(deps: UnsafeDeps) {
-    this.#deps = deps;
+  constructor(context: UnsafeContext) {
+    this.#context = context;
   }
 
   wasSent(place: number): boolean {
-    return this.#deps.tries.get(place)?.sentAtMs !== undefined;
+    return this.#context.tries.get(place)?.sentAtMs !== undefined;
   }
 
   /** Must be awaited right before the call leaves. @throws NotSent */
   async markSent(place: number): Promise<void> {
-    const { ledger, clock, runId, segment, tries } = this.#deps;
+    const { ledger, clock, runId, segment, tries } = this.#context;
     const before: Tries = tries.get(place) ?? { attempts: 0, reason: "" };
     const marked: Tries = { ...before, sentAtMs: clock.wallMs(), owner: this.#owner };
     const isMarked = await ledger.markSent(runId, segment, { place, tries: marked }).catch(async (thrown: unknown) => {
@@ -74,7 +74,7 @@ export class UnsafeCalls {
 
   /** Takes the mark back: the platform has not carried out the call. */
   async unmark(place: number): Promise<void> {
-    const { ledger, runId, segment, tries } = this.#deps;
+    const { ledger, runId, segment, tries } = this.#context;
     const { sentAtMs: _, owner, ...others } = tries.get(place) ?? { attempts: 0, reason: "" };
     await ledger.recordTries(runId, segment, new Map([[place, others]]), owner);
     tries.set(place, others);
@@ -84,7 +84,7 @@ export class UnsafeCalls {
   async after(result: TryResult, sent: SentRow): Promise<TryResult> {
     const { place } = sent;
     if (!this.wasSent(place)) return result;
-    const { tries } = this.#deps;
+    const { tries } = this.#context;
     if (result.kind === "unknown") {
       tries.set(place, { attempts: 0, ...tries.get(place), reason: result.reason });
       return this.settle(sent);
@@ -95,7 +95,7 @@ export class UnsafeCalls {
 
   /** Records when to find out again what a call did, for whichever process works on the row then. */
   async readLater(place: number, delayMs: number): Promise<void> {
-    const { ledger, clock, runId, segment, tries } = this.#deps;
+    const { ledger, clock, runId, segment, tries } = this.#context;
     const readAtMs = Math.ceil(clock.wallMs() + delayMs);
     const before = tries.get(place);
     const waiting: Tries = { attempts: 0, reason: "", ...before, readAtMs, owner: this.#owner };
@@ -105,7 +105,7 @@ export class UnsafeCalls {
 
   /** Finds out what a call did whose response was lost. */
   async settle({ place, row, operation, changes, before, account }: SentRow): Promise<TryResult> {
-    const { clock, signal, tries } = this.#deps;
+    const { clock, signal, tries } = this.#context;
     // Without a reason, the process ended before a response arrived.
     const { sentAtMs = clock.wallMs(), reason = "" } = tries.get(place) ?? {};
     const sent = `sent at ${new Date(sentAtMs).toISOString()}; ${reason || "the process ended before the response arrived"}`;
