@@ -51,7 +51,7 @@ export class KeyHarness {
   readonly users: AuthKeyUsers;
   readonly who: Who;
   readonly #feed: Feed;
-  readonly #storeDeps: StoreDeps;
+  readonly #collaborators: StoreDeps;
   readonly #sealKey = new Secret(randomBytes(32).toString("base64url"));
   /** Over what a life would use. */
   change: (harness: AuthKeyDeps) => AuthKeyDeps = (harness) => harness;
@@ -65,7 +65,7 @@ export class KeyHarness {
     this.who = who;
     sandbox.accounts.reset();
     const all = { redis, keys, bounds: keptBounds };
-    this.#storeDeps = all;
+    this.#collaborators = all;
     this.rotations = authKeyRotations(all);
     this.users = authKeyUsers(all);
     this.#feed = new Feed({ ...all, clock: systemClock });
@@ -164,7 +164,7 @@ export class KeyHarness {
         return this.users.list(profile);
       },
     };
-    const own = authKeyRotations({ ...this.#storeDeps, redis: around("redis", this.#storeDeps.redis) });
+    const own = authKeyRotations({ ...this.#collaborators, redis: around("redis", this.#collaborators.redis) });
     const log = {
       ...own,
       move: async (...args: Parameters<AuthKeyRotations["move"]>) => {

@@ -73,12 +73,12 @@ class Harness {
   #lastId = beforeAll;
 
   private constructor(fleet: FleetHarness, written: Partial<Automation>) {
-    const storeDeps = { redis, keys, bounds: keptBounds };
+    const collaborators = { redis, keys, bounds: keptBounds };
     this.fleet = fleet;
-    this.log = automationLog(storeDeps);
-    this.feed = new Feed({ ...storeDeps, clock: systemClock });
+    this.log = automationLog(collaborators);
+    this.feed = new Feed({ ...collaborators, clock: systemClock });
     this.harness = {
-      ...storeDeps,
+      ...collaborators,
       clock: systemClock,
       guard: noGuard,
       log: this.log,

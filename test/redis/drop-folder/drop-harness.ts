@@ -33,8 +33,8 @@ export function dropParts(of: {
 }): DropParts {
   const { redis, connect, keys, path, profile, onIncident } = of;
   const clock = systemClock;
-  const storeDeps = { redis, keys, bounds: keptBounds, clock };
-  const ledger = new Ledger(storeDeps);
+  const collaborators = { redis, keys, bounds: keptBounds, clock };
+  const ledger = new Ledger(collaborators);
   const workerRegistry = openWorkerRegistry({ redis, keys });
   const { runs: runService } = runServiceOn(
     { redis, keys },
@@ -56,6 +56,6 @@ export function dropParts(of: {
     settleMs,
   };
   const runs = droppedFileRuns({ runService, clock, folder });
-  const work = new DropFolderWork({ folder, runs, feed: new Feed(storeDeps), clock, guard: noGuard, onIncident });
+  const work = new DropFolderWork({ folder, runs, feed: new Feed(collaborators), clock, guard: noGuard, onIncident });
   return { runs, work, ledger };
 }

@@ -62,8 +62,8 @@ class Dropped {
   /** Runs are worked off here, so that what is killed is the watching alone. */
   async #workOffRuns(): Promise<void> {
     const { ledger, account, profile } = this.fleet;
-    const storeDeps = { redis, keys, bounds: keptBounds, clock: systemClock };
-    const context = workContext(storeDeps, { ledger, lanes: 4, account: () => account });
+    const collaborators = { redis, keys, bounds: keptBounds, clock: systemClock };
+    const context = workContext(collaborators, { ledger, lanes: 4, account: () => account });
     const { signal } = this.#worked;
     while (!signal.aborted) {
       const runs = (await ledger.running()).filter((run) => run.profile === profile);

@@ -33,9 +33,9 @@ const known = new KnownSim("1 sync 1 1 -\n");
 
 function begun(place: TestRedis, action: AutomationAction, fault?: Error): CrashSubject {
   const keys = new Keys(`${place.keys.prefix}:${randomBytes(4).toString("hex")}`);
-  const storeDeps = { redis: place.redis, keys, bounds: keptBounds };
-  const log = automationLog(storeDeps);
-  const feed = new Feed({ ...storeDeps, clock: systemClock });
+  const collaborators = { redis: place.redis, keys, bounds: keptBounds };
+  const log = automationLog(collaborators);
+  const feed = new Feed({ ...collaborators, clock: systemClock });
   const automation: Automation = {
     name: "new-sims",
     profile: "default",
@@ -59,8 +59,8 @@ function begun(place: TestRedis, action: AutomationAction, fault?: Error): Crash
         changeSims: (_: unknown, { runId }: { runId: string }) => begin(runId),
       });
       await actOn(automation, events, {
-        ...storeDeps,
-        log: automationLog({ ...storeDeps, redis: around("redis", place.redis) }),
+        ...collaborators,
+        log: automationLog({ ...collaborators, redis: around("redis", place.redis) }),
         clock: systemClock,
         guard: noGuard,
         runs: { operation: () => setSpeedClass },

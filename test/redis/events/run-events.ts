@@ -57,11 +57,11 @@ export class RunEvents {
   readonly #feed: Feed;
 
   constructor(place: { redis: Redis; keys: Keys }) {
-    const storeDeps = { ...place, bounds: keptBounds, clock: systemClock };
+    const collaborators = { ...place, bounds: keptBounds, clock: systemClock };
     this.#redis = place.redis;
-    this.#ledger = new Ledger(storeDeps);
-    this.#inventory = new Inventory(storeDeps);
-    this.#feed = new Feed(storeDeps);
+    this.#ledger = new Ledger(collaborators);
+    this.#inventory = new Inventory(collaborators);
+    this.#feed = new Feed(collaborators);
   }
 
   /** Makes all SIMs known with the class that they have before, by a run of its own that nobody looks at later. */

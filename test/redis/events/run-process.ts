@@ -21,8 +21,8 @@ import { redisTarget } from "../../support/redis-target.ts";
 const [redisUrl = "", prefix = "", seedText = ""] = process.argv.slice(2);
 const random = seededRandom(Number(seedText));
 const redis = redisConnections(redisTarget(redisUrl)).connect("killed");
-const storeDeps = { redis, keys: new Keys(prefix), bounds: keptBounds, clock: systemClock };
-const ledger = new Ledger(storeDeps);
+const collaborators = { redis, keys: new Keys(prefix), bounds: keptBounds, clock: systemClock };
+const ledger = new Ledger(collaborators);
 const never = new AbortController().signal;
 
 function platformOf(course: Course): PlatformClient {
@@ -54,7 +54,7 @@ async function workOn(number: number, course: Course): Promise<void> {
   await ledger.commit(head, "running", head.runId);
   const hands = leasesOn(head.runId, course);
   const account = { client: platformOf(course), wording: "sims", selection } as const;
-  const context = workContext(storeDeps, { ledger, lanes: 2, account: () => account });
+  const context = workContext(collaborators, { ledger, lanes: 2, account: () => account });
   while (!isRunOver((await ledger.run(head.runId)).state)) {
     await Promise.all(segments.map((_, segment) => execute({ runId: head.runId, segment }, context, never)));
   }

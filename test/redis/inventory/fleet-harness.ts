@@ -44,7 +44,7 @@ export class FleetHarness {
   #syncNumber = 0;
 
   private constructor(sandbox: Sandbox, place: Place, options: FleetOptions) {
-    const storeDeps = { ...place, bounds: keptBounds, clock: systemClock };
+    const collaborators = { ...place, bounds: keptBounds, clock: systemClock };
     this.#deps = syncParts({
       ...place,
       url: sandbox.url,
@@ -56,8 +56,8 @@ export class FleetHarness {
     this.profile = this.#deps.profile;
     this.inventory = this.#deps.inventory;
     this.syncs = this.#deps.syncs;
-    this.ledger = new Ledger(storeDeps);
-    this.feed = new Feed(storeDeps);
+    this.ledger = new Ledger(collaborators);
+    this.feed = new Feed(collaborators);
     this.#options = options;
     this.#place = place;
     this.account = this.keeping();

@@ -14,8 +14,8 @@ import { keptBounds, submit } from "./run-of.ts";
 import { workContext } from "./work-context.ts";
 
 const place = openTestRedis();
-const storeDeps = { ...place, bounds: keptBounds, clock: systemClock };
-const ledger = new Ledger(storeDeps);
+const collaborators = { ...place, bounds: keptBounds, clock: systemClock };
+const ledger = new Ledger(collaborators);
 const reason = "stopped: its worker crashed three times while processing this";
 /** The key of a row of the run, by its place. */
 const keyOf = (row: number): string => `89423${String(row + 1).padStart(14, "0")}`;
@@ -35,7 +35,7 @@ async function setup(kills: (key: string) => boolean) {
   const work = (deaths: number) => {
     const client = clientFor(platform.url);
     const dead = { announce: () => Promise.resolve(() => Promise.resolve()) };
-    const context = workContext(storeDeps, {
+    const context = workContext(collaborators, {
       account: () => accountOf(client, "sims"),
       guard: poisonGuard({ ...place, workerRegistry: dead, onQuarantined: () => undefined }),
     });
@@ -76,7 +76,7 @@ it("a row that kills three workers alone is quarantined with an event, and the o
   expect(callsFor(deadly)).toBe(4);
   const done = ["done", ""];
   expect(await rows()).toEqual([done, done, ["failed", reason], done, done]);
-  const { events } = await new Feed(storeDeps).after(beforeAll, 100);
+  const { events } = await new Feed(collaborators).after(beforeAll, 100);
   const told = events.filter(({ type, fields }) => type === "run.row-quarantined" && fields.run === runId);
   expect(told.map(({ fields }) => fields.reason)).toEqual([`line 4, SIM ${deadly}: ${reason}`]);
 });

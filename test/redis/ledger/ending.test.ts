@@ -16,8 +16,8 @@ import { begunAtMs, keptBounds, settledAs, submit, wavesOf } from "./run-of.ts";
 import { workContext } from "./work-context.ts";
 
 const { redis, keys } = openTestRedis();
-const storeDeps = { redis, keys, clock: systemClock, bounds: keptBounds };
-const ledger = new Ledger(storeDeps);
+const collaborators = { redis, keys, clock: systemClock, bounds: keptBounds };
+const ledger = new Ledger(collaborators);
 const operation = { operation: "test", status: 400 } as const;
 
 /** A platform that keeps two callers waiting until it is asked to answer, and rejects all others at once. */
@@ -64,7 +64,7 @@ it("a segment whose process died after its last row was settled is packed by the
   await ledger.settle(head, 0, rows, { calls: 2, throttled: 0 });
   expect(await ledger.state(head.runId)).toBe("completed");
   expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(1);
-  const context = workContext(storeDeps, { account: () => Promise.reject(new Error("no call")) as never });
+  const context = workContext(collaborators, { account: () => Promise.reject(new Error("no call")) as never });
   const result = await execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   expect(result).toEqual({ kind: "parked" });
   expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(0);
@@ -76,7 +76,7 @@ it("a run reports rows as pending until its calls in flight have ended", async (
   const head = await submit(ledger, [[1, 1, 1, 1, 1]], { waves: wavesOf([5]) });
   const platform = new SlowPlatform();
   const account = { client: platform.client, wording: "sims", selection } as const;
-  const context = workContext(storeDeps, { account: () => account });
+  const context = workContext(collaborators, { account: () => account });
   const work = execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   await until("the run is aborted", async () => (await ledger.state(head.runId)) === "aborted");
   expect(platform.callsOut).toBe(2);
@@ -119,9 +119,9 @@ it("after one refused write the segment ends, with no call that could not be wri
   const { runId } = await submit(ledger, [Array.from({ length: 40 }, () => 1)]);
   const call = vi.fn(() => systemClock.sleep(40 * (call.mock.calls.length % 3)).then(() => ({ simId: "1" })));
   const account = { client: { call } as unknown as PlatformClient, wording: "sims", selection } as const;
-  const failing = new Ledger(storeDeps);
+  const failing = new Ledger(collaborators);
   vi.spyOn(failing, "settle").mockRejectedValueOnce(new Error("out of memory"));
-  const context = workContext(storeDeps, { account: () => account, ledger: failing });
+  const context = workContext(collaborators, { account: () => account, ledger: failing });
   const work = () => execute({ runId, segment: 0 }, context, AbortSignal.timeout(60_000));
   await expect(work()).rejects.toThrow("out of memory");
   expect(call.mock.calls.length).toBeLessThan(10);

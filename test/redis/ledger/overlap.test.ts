@@ -20,8 +20,8 @@ import { sendSms, terminate } from "./unsafe-operations.ts";
 import { workContext } from "./work-context.ts";
 
 const { redis, keys } = openTestRedis();
-const storeDeps = { redis, keys, clock: systemClock, bounds: keptBounds };
-const ledger = new Ledger(storeDeps);
+const collaborators = { redis, keys, clock: systemClock, bounds: keptBounds };
+const ledger = new Ledger(collaborators);
 const { runs: service } = runServiceOn({ redis, keys });
 let profiles = 0;
 
@@ -76,7 +76,7 @@ class Fleet {
   /** Works on all segments of a run, as one process. */
   async work({ runId, segments }: RunHead) {
     const account = { client: this.#client, wording: "sims", selection } as const;
-    const context = workContext(storeDeps, { ledger, lanes: 1, account: () => account });
+    const context = workContext(collaborators, { ledger, lanes: 1, account: () => account });
     const results = [];
     for (const segment of segments.keys()) {
       const { signal } = new AbortController();
@@ -368,7 +368,7 @@ describe("a crash while an overlap is settled", () => {
     const fleet = new Fleet();
     const older = await fleet.start([["a", "b"], ["c"], ["d"]], ["slow"]);
     const newer = await fleet.start([["a", "c"]], ["fast"]);
-    const dying = new Ledger(storeDeps);
+    const dying = new Ledger(collaborators);
     const real = dying[write].bind(dying) as (...args: unknown[]) => Promise<never>;
     let calls = 0;
     vi.spyOn(dying, write).mockImplementation(async (...args: unknown[]) => {

@@ -18,13 +18,13 @@ export function runServiceOn(
   store: { redis: Redis; keys: Keys },
   { policy = {}, clock = systemClock, ...own }: Partial<RunDeps> & { policy?: Partial<RunPolicy> } = {},
 ): { runs: RunService; ledger: Ledger } {
-  const storeDeps = { ...store, bounds: keptBounds, clock };
-  const ledger = new Ledger(storeDeps);
+  const collaborators = { ...store, bounds: keptBounds, clock };
+  const ledger = new Ledger(collaborators);
   const runs = new RunService({
     ledger,
-    ...storeDeps,
+    ...collaborators,
     freezes: { of: () => Promise.resolve(undefined) },
-    inventory: new Inventory(storeDeps),
+    inventory: new Inventory(collaborators),
     queues: { enqueue: () => Promise.resolve() } as unknown as RunQueues,
     limiter: { state: () => Promise.resolve({ nowMs: 0 }) } as unknown as Limiter,
     workerRegistry: { workers: () => Promise.resolve([]) } as unknown as WorkerRegistry,

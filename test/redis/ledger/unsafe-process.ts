@@ -21,11 +21,11 @@ let offsetMs = Number(offsetText);
 const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + offsetMs };
 const redis = redisConnections(redisTarget(redisUrl)).connect("killed");
 const keys = new Keys(prefix);
-const storeDeps = { redis, keys, bounds: keptBounds, clock };
+const collaborators = { redis, keys, bounds: keptBounds, clock };
 const { client } = syncParts({ redis, keys, url, profile, wording: "sims", coverage: "g" });
 const readSim = getSim({ method: "GET", path: "/v1/sims/{simId}", statuses: [200], group: "Sim" });
 const account = { ...accountOf(client, "sims"), readSim };
-const context = workContext(storeDeps, { lanes, account: () => account });
+const context = workContext(collaborators, { lanes, account: () => account });
 const { ledger } = context;
 const never = new AbortController().signal;
 

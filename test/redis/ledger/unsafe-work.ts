@@ -17,11 +17,11 @@ const readSim = getSim({ method: "GET", path: "/v1/sims/{simId}", statuses: [200
 
 export class UnsafeWork {
   readonly ledger: Ledger;
-  readonly #storeDeps: StoreDeps & { readonly clock: Clock };
+  readonly #collaborators: StoreDeps & { readonly clock: Clock };
 
   constructor({ redis, keys }: Pick<TestRedis, "redis" | "keys">, clock: Clock = systemClock) {
-    this.#storeDeps = { redis, keys, bounds: keptBounds, clock };
-    this.ledger = new Ledger(this.#storeDeps);
+    this.#collaborators = { redis, keys, bounds: keptBounds, clock };
+    this.ledger = new Ledger(this.#collaborators);
   }
 
   /** Works on segments of a run, by default the first, until their jobs would end. @returns the result of the last */
@@ -44,7 +44,7 @@ export class UnsafeWork {
     await using platform = await startOpenPlatform(handler);
     await using client = clientFor(platform.url, permits === undefined ? {} : { permits });
     const account = { ...accountOf(client, "sims"), readSim };
-    const context = workContext(this.#storeDeps, { lanes, account: () => account });
+    const context = workContext(this.#collaborators, { lanes, account: () => account });
     const results = [];
     for (const segment of segments) results.push(await execute({ runId, segment }, context, signal));
     const result = results.at(-1);

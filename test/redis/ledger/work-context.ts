@@ -11,14 +11,14 @@ import { openInputs } from "./run-of.ts";
 type WorkContext = Parameters<typeof execute>[1];
 
 export function workContext(
-  storeDeps: StoreDeps & { readonly clock: Clock },
+  collaborators: StoreDeps & { readonly clock: Clock },
   own: Pick<WorkContext, "account"> & Partial<WorkContext>,
 ): WorkContext {
-  const { ledger = new Ledger(storeDeps) } = own;
+  const { ledger = new Ledger(collaborators) } = own;
   return {
     ledger,
-    inventory: new Inventory(storeDeps),
-    clock: storeDeps.clock,
+    inventory: new Inventory(collaborators),
+    clock: collaborators.clock,
     lanes: 3,
     watch: new RunWatch({ ledger }),
     openInputs,

@@ -80,7 +80,7 @@ export class ScheduleDeps {
   readonly tasks = new HeldTasks(() => this.nowMs);
   readonly log: ScheduleLog;
   readonly feed: Feed;
-  readonly #storeDeps: StoreDeps;
+  readonly #collaborators: StoreDeps;
   readonly context: ScheduleContext;
   schedule: Schedule;
 
@@ -98,10 +98,10 @@ export class ScheduleDeps {
     const { cron, timezone = "UTC", ...rest } = written;
     const name = rest.name ?? "nightly";
     const keys = new Keys(`${place.keys.prefix}:${Math.random().toString(36).slice(2)}`);
-    const storeDeps = { redis: place.redis, keys, bounds: keptBounds };
-    this.#storeDeps = storeDeps;
-    this.log = scheduleLog(storeDeps);
-    this.feed = new Feed({ ...storeDeps, clock });
+    const collaborators = { redis: place.redis, keys, bounds: keptBounds };
+    this.#collaborators = collaborators;
+    this.log = scheduleLog(collaborators);
+    this.feed = new Feed({ ...collaborators, clock });
     this.schedule = {
       name,
       profile: "default",
@@ -130,7 +130,7 @@ export class ScheduleDeps {
 
   /** A process that polls the same schedule. @param around wraps what it uses */
   process(around: Around): { readonly poll: () => Promise<number> } {
-    const log = scheduleLog({ ...this.#storeDeps, redis: around("redis", this.#storeDeps.redis) });
+    const log = scheduleLog({ ...this.#collaborators, redis: around("redis", this.#collaborators.redis) });
     return { poll: () => this.poll({ ...this.context, log, tasks: around("tasks", this.tasks) }) };
   }
 

@@ -40,8 +40,8 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
   const keys = new Keys(`${prefix}:${randomBytes(4).toString("hex")}`);
   let nowMs = begunAtMs;
   const clock: Clock = { ...systemClock, wallMs: () => nowMs };
-  const storeDeps = { redis, keys, bounds: keptBounds, clock };
-  const ledger = new Ledger(storeDeps);
+  const collaborators = { redis, keys, bounds: keptBounds, clock };
+  const ledger = new Ledger(collaborators);
 
   /** A run with two segments; those of `settled` get an outcome, and are packed if all of their rows have one. */
   const run = async (settled: readonly (readonly number[])[], more: Partial<RunHead> = {}): Promise<RunHead> => {
@@ -66,7 +66,7 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
   return {
     keys,
     ledger,
-    removal: runRemoval({ ...storeDeps, ledger }),
+    removal: runRemoval({ ...collaborators, ledger }),
     run,
     /** A run of which every row is done. */
     endedRun: (more?: Partial<RunHead>) =>
@@ -81,7 +81,7 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
       nowMs += days * dayMs;
     },
     sweep: (retention: Partial<Retention> = {}, on: Redis = redis) => {
-      const deps = { ...storeDeps, redis: on };
+      const deps = { ...collaborators, redis: on };
       return sweep(sweepDeps(deps, { ...kept, ...retention }), nowMs, new AbortController().signal);
     },
     /** Keys of the run in Redis, without the common prefix. */

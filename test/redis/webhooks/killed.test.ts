@@ -35,8 +35,8 @@ interface Left {
 async function survive(seed: number): Promise<Left> {
   const random = seededRandom(seed);
   const own = new Keys(`${keys.prefix}:${seed}`);
-  const storeDeps = { redis, keys: own, clock: systemClock, bounds: keptBounds };
-  const [feed, log] = [new Feed(storeDeps), new DeliveryLog(storeDeps, 3 * dayMs)];
+  const collaborators = { redis, keys: own, clock: systemClock, bounds: keptBounds };
+  const [feed, log] = [new Feed(collaborators), new DeliveryLog(collaborators, 3 * dayMs)];
   await using receiver = await openReceiver(secret);
   const args = [redisUrl(), own.prefix, receiver.url, secret];
   const first = await startScript(script, args);
