@@ -28,14 +28,13 @@ export async function runProgram(line: readonly string[], deps: Deps): Promise<v
   }
 }
 
-/** Former names of commands, `version`, and common options that stand before the command. */
+/** `version`, `events tail`, and common options that stand before the command, as other words for the same. */
 function inUsualWords(line: readonly string[]): readonly string[] {
   const takesValue = /^--(?:config|profile|server)$/;
   const at = line.findIndex((word, i) => !word.startsWith("-") && !takesValue.test(line[i - 1] ?? ""));
   if (at > 0) return inUsualWords([...line.slice(at), ...line.slice(0, at)]);
   const [first, second] = line;
   if (first === "version") return ["--version"];
-  if (first === "deliveries") return ["webhooks", ...line];
   return first === "events" && second === "tail" ? line.toSpliced(1, 1) : line;
 }
 

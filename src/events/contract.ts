@@ -16,7 +16,7 @@ import {
 import { getRoute } from "#contract/route.ts";
 import { type Event, eventTypes, typesMeantBy } from "./event.ts";
 
-// Strings, not enums: features add types, and an older version may have stored one that no longer exists.
+// Strings, not enums: features add types, and a worker of another version may have stored one that is unknown here.
 const type = z.string().meta({ enum: eventTypes });
 const knownType = z
   .string()

@@ -13,6 +13,7 @@ import { found, textOf } from "./support/canary.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const list = ["webhooks", "deliveries", "list"];
 
 /** @param webhooks lines of the section */
 function open(webhooks: string, { env, ...options }: CliHarnessOptions = {}): Promise<CliHarness> {
@@ -37,7 +38,7 @@ async function runSome(harness: CliHarness): Promise<string> {
 }
 
 async function deliveries(harness: CliHarness, ...options: string[]): Promise<DeliveryReport[]> {
-  const { document } = await harness.json<{ deliveries: DeliveryReport[] }>(["deliveries", "list", ...options]);
+  const { document } = await harness.json<{ deliveries: DeliveryReport[] }>([...list, ...options]);
   return document.deliveries;
 }
 
@@ -68,9 +69,9 @@ test.concurrent("a completed run is reported by webhook messages that the endpoi
   ]);
   const [newest] = sent;
   expect(completed?.id).toBe(`msg_${newest?.deliveryId.slice("ops.".length)}`);
-  const shown = await harness.run(["deliveries", "show", newest?.deliveryId ?? ""]);
+  const shown = await harness.run(["webhooks", "deliveries", "show", newest?.deliveryId ?? ""]);
   expect(shown.stdout).toMatch(new RegExp(`^deliveryId +ops.*\n(.*\n)*run +${runId}\n`));
-  const unknown = await harness.json<{ error: { code: string } }>(["deliveries", "show", "ops.1-1"]);
+  const unknown = await harness.json<{ error: { code: string } }>(["webhooks", "deliveries", "show", "ops.1-1"]);
   expect([unknown.code, unknown.document.error.code]).toEqual([2, "DELIVERY_NOT_FOUND"]);
 });
 
@@ -97,7 +98,7 @@ test.concurrent("a chat receives sentences, and its address is never revealed", 
     text: expect.stringMatching(new RegExp(`^Run ${runId} “.*” completed: 5 of 5 rows done\\.$`)),
   });
   const said = [await harness.run(["webhooks", "list", "--json"]), await harness.run(["webhooks", "test", "chat"])];
-  said.push(await harness.run(["deliveries", "list"]), await harness.run(["deliveries", "list", "--json"]));
+  said.push(await harness.run(list), await harness.run([...list, "--json"]));
   expect(said.map(({ code }) => code)).toEqual([0, 1, 0, 0]);
   expect(JSON.parse(said[0]?.stdout ?? "")).toMatchObject({ webhooks: [{ name: "chat", url: chat.url }] });
   expect(said[2]?.stdout).toContain("it returned 500");

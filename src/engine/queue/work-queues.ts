@@ -94,7 +94,7 @@ export interface ProfileWork {
 
 export type ProfileJobs = ReturnType<typeof profileJobs>;
 
-/** @param name prefix of the names of the queues @param jobId stays the same, so that the jobs of older builds are not doubled */
+/** @param name prefix of the names of the queues @param jobId the ID of every job, so that a queue holds at most one */
 export function profileJobs(name: string, jobId: string, deps: QueueDeps) {
   const queues = workQueues<ProfileReference>({ connection: name, nameOf: (profile) => `${name}-${profile}` }, deps);
 

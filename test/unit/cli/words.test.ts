@@ -67,8 +67,7 @@ describe("the help", () => {
     expect([all.code, all.stdout]).toEqual([0, expect.stringMatching(/\nFaults:\n {2}--fault /)]);
   });
 
-  test("is found by the former names of commands", async () => {
-    expect((await run("deliveries list --help")).stdout).toContain("Usage: simfleet webhooks deliveries list");
+  test("of events is that of events tail as well", async () => {
     expect((await run("events tail --help")).stdout).toContain("Usage: simfleet events [options]");
   });
 
