@@ -1,8 +1,8 @@
 /**
  * The output of a command: one JSON document or text on stdout, everything else on stderr. Only known secrets are removed
  * from it; other text that resembles a secret may be data. External text cannot control the terminal: its control
- * characters are shown as escapes (`core/visible-text`), except in JSON and CSV. Text has local times, JSON has UTC. A terminal may have one live line at the
- * bottom; a pipe gets plain lines without escape codes.
+ * characters are shown as escapes (`core/visible-text`), except in JSON and CSV. Text has local times, JSON has UTC. Only a
+ * terminal has a live line at the bottom and escape codes.
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
 import { systemClock } from "#core/time.ts";

@@ -13,7 +13,7 @@ import { openOutput } from "./output.ts";
 
 /**
  * Runs one command line.
- * @param argv the arguments after the program's name
+ * @param line the arguments after the program's name
  */
 export async function runProgram(line: readonly string[], deps: Deps): Promise<void> {
   const { io } = deps;

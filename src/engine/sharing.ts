@@ -1,6 +1,6 @@
 /**
  * Which profiles share an inventory: those of one operator, coverage and kind of key, their fleet. The inventory has the name
- * of the profile that was known first, and stays when the platform's address changes. Until its operator is known, a profile has an inventory of its own.
+ * of the profile that was known first, whatever the platform's address. A profile of an unknown operator has its own.
  */
 import type { StoreDeps } from "./move-record.ts";
 

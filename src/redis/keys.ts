@@ -1,7 +1,7 @@
 /**
- * Defines the Redis keys of what features build on; a feature makes its own with `of`. All share one prefix, so that an ACL user can be restricted to it and each test has its own
- * namespace in a shared Redis. The prefix is a hash tag: a Redis Cluster keeps all keys in one slot, so scripts can change
- * several of them and build keys from a common prefix (decision 010).
+ * The Redis keys of what features build on; a feature makes its own with `of`. All share one prefix, to which an ACL user
+ * can be restricted, and which each test has of its own. It is a hash tag: a Redis Cluster keeps all keys in one slot, so
+ * scripts can change several of them and build keys from a common prefix (decision 010).
  */
 export class Keys {
   readonly prefix: string;

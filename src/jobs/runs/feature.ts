@@ -4,7 +4,7 @@ import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 
-/** Older ones are most likely over. */
+/** Runs whose activity is logged; older ones are most likely over. */
 const runsLogged = 20;
 
 export const runs = feature({

@@ -130,8 +130,8 @@ interface Undo {
 /**
  * The rows of an undo.
  * @param newRunId the id of the undo, if it was fixed in advance
- * @throws SimfleetError RUN_STATE_CONFLICT if the run neither has ended nor is paused, or cannot be undone; its rows throw if it has changed nothing,
- *   or was undone by calls that are unsafe to repeat
+ * @throws SimfleetError RUN_STATE_CONFLICT if the run neither has ended nor is paused, or cannot be undone; its rows throw
+ *   if it has changed nothing, or was undone by calls that are unsafe to repeat
  */
 export function undoSource(run: RunRecord, deps: UndoDeps, newRunId: string | undefined): DraftSource {
   assertEnded(run, "undone");

@@ -1,4 +1,4 @@
-/** Schedules: tasks at times. */
+/** Schedules start tasks at set times. */
 import { feature } from "#cli/feature.ts";
 import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";

@@ -155,7 +155,7 @@ export class SyncLog {
     }
   }
 
-  /** Compares the SIMs of a slice with their stored records. @returns the ordinals of those that are equal, and the others as take-page.lua takes them */
+  /** Compares SIMs with their records. @returns ordinals of those that are equal, and the others for take-page.lua */
   async #compare(profile: string, { keys, linesOf }: ListedSims, from: number) {
     const { redis, keys: names } = this.#deps;
     const slice = keys.slice(from, from + maxPerSlice);

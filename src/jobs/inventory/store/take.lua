@@ -46,7 +46,7 @@ local function emit_about(inv, kind, sim, by, cause, ...)
   emit(inv.events, inv.max_events, kind, inv.profile, 'sim', sim, 'by', by, 'cause', cause, ...)
 end
 
--- Emits an event for each changed field; returns how many. by_of(field, after) returns who changed the field, and the run or sync that is the cause.
+-- Emits an event for each changed field; returns how many. by_of(field, after) returns who changed it, and the run or sync.
 local function emit_changes(inv, sim, before, after, quiet, by_of)
   local names = {}
   for name, value in pairs(after) do
