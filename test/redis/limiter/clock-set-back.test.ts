@@ -75,13 +75,12 @@ describe("a bucket after the clock is set back by an hour", () => {
 describe("leases of dead processes after the clock is set back by an hour", () => {
   it("a dead process's lease keeps a cancelled run ending for its usual time after the clock is set back", async () => {
     const [run, hands] = [`${key}:run`, `${key}:hands`];
+    const script = (name: string): string => source(`jobs/runs/ledger/scripts/${name}.lua`);
     await redis.hset(run, "state", "running");
-    await runAt(beginMs, source("jobs/runs/ledger/hold-run.lua"), [run, hands, `${key}:yields`], [10_000, "dead"]);
+    await runAt(beginMs, script("hold-run"), [run, hands, `${key}:yields`], [10_000, "dead"]);
     await redis.hset(run, "state", "cancelled");
     const handsAt = async (nowMs: number): Promise<number | undefined> =>
-      (
-        await runAt<[string[], number][]>(nowMs, source("jobs/runs/ledger/read-run.lua"), [run, hands], [10_000])
-      )[0]?.[1];
+      (await runAt<[string[], number][]>(nowMs, script("read-run"), [run, hands], [10_000]))[0]?.[1];
     expect(await handsAt(beginMs - hourMs)).toBe(1);
     expect(await handsAt(beginMs - hourMs + 9_000)).toBe(1);
     expect(await handsAt(beginMs - hourMs + 11_000)).toBe(0);

@@ -51,7 +51,7 @@ function runScript(...names: readonly string[]): Script {
 }
 
 function scriptFile(name: string): URL {
-  return new URL(`./${name}`, import.meta.url);
+  return new URL(`./scripts/${name}`, import.meta.url);
 }
 
 const settleScript = runScript("settle.lua");
@@ -59,12 +59,12 @@ const endWaveScript = runScript("end-wave.lua");
 const moveScript = runScript("start-run.lua", "move-run.lua");
 const commitScript = runScript("start-run.lua", "commit-run.lua");
 const problemScript = runScript("record-run-problem.lua");
-const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
-const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
-const markScript = Script.load(new URL("./mark-sent.lua", import.meta.url));
-const recordTriesScript = Script.load(new URL("./record-tries.lua", import.meta.url));
-const lockScript = Script.load(new URL("./lock-sims.lua", import.meta.url));
-const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
+const holdScript = Script.load(scriptFile("hold-run.lua"));
+const readScript = Script.load(scriptFile("read-run.lua"));
+const markScript = Script.load(scriptFile("mark-sent.lua"));
+const recordTriesScript = Script.load(scriptFile("record-tries.lua"));
+const lockScript = Script.load(scriptFile("lock-sims.lua"));
+const finishScript = Script.load(scriptFile("finish-segment.lua"));
 const draftSeconds = 3_600;
 const readAtOnce = 100;
 /** A run without progress for this long counts as stalled. */
