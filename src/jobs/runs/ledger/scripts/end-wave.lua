@@ -3,12 +3,14 @@
 -- KEYS  1 run head (hash)   2 event stream   3 finished segments of the run (hash)
 -- ARGV  1 wave, from 0   2 what the gate found, as JSON, or ''   3 why the run pauses, or ''   4 run id
 --       5 maximum number of events kept
+-- Returns nothing
 -- Atomic: everything. A wave is ended once, and only that of a running run, which may pause. A later wave of which other runs
 -- have superseded all rows is passed over. Nothing is counted for the last wave: its `waveEnd` is 0.
 
-local at, left = tonumber(ARGV[1]), 0
+local wave, found, reason = ARGV[1], ARGV[2], ARGV[3]
 local state, open, soak, waves, spans = unpack(redis.call('HMGET', KEYS[1], 'state', 'wave', 'soakUntilMs', 'waves', 'segments'))
-if state ~= 'running' or open ~= ARGV[1] or not soak then return end
+if state ~= 'running' or open ~= wave or not soak then return end
+local at, left = tonumber(wave), 0
 waves, spans = cjson.decode(waves), cjson.decode(spans)
 repeat
   at = at + 1
@@ -19,10 +21,10 @@ repeat
 until left > 0 or at == #waves - 1
 redis.call('HSET', KEYS[1], 'wave', at, 'waveStart', waves[at]['end'], 'waveLeft', left, 'waveEnd',
   at == #waves - 1 and 0 or waves[at + 1]['end'])
-if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'check.' .. open, ARGV[2]) end
+if found ~= '' then redis.call('HSET', KEYS[1], 'check.' .. open, found) end
 redis.call('HDEL', KEYS[1], 'soakUntilMs', 'isStalled')
 clear_problem(KEYS[1])
-if ARGV[3] ~= '' then
-  redis.call('HSET', KEYS[1], 'state', 'paused', 'reason', ARGV[3])
+if reason ~= '' then
+  redis.call('HSET', KEYS[1], 'state', 'paused', 'reason', reason)
   emit_run(KEYS[2], ARGV[5], 'run.paused', KEYS[1], ARGV[4], '')
 end
