@@ -13,7 +13,7 @@ import { checkFolder } from "#core/files/write-file.ts";
 import type { Rotation } from "#jobs/credentials/config.ts";
 import type { Schedule } from "#jobs/schedules/config.ts";
 import { assertCanWrite } from "#jobs/runs/results/results.ts";
-import { nextTimes } from "#jobs/schedules/service.ts";
+import { nextTimes } from "#fleet/time/cron.ts";
 import { tasksOfWorkers } from "#kernel/reload.ts";
 import { type CommonOptions, type Context, withCommon } from "../context.ts";
 
@@ -191,8 +191,8 @@ async function assertReadable(path: string): Promise<void> {
 }
 
 /** The next three times, in the schedule's time zone and in UTC. */
-function timesText(schedule: Schedule): string {
-  const times = nextTimes(schedule, systemClock.wallMs()).slice(0, 3);
+function timesText({ cron }: Schedule): string {
+  const times = nextTimes(cron, systemClock.wallMs(), 3);
   return `next ${times.map(({ at, local }) => `${local} (${at.replace(".000Z", "Z")})`).join(", ")}`;
 }
 

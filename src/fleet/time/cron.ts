@@ -74,6 +74,14 @@ export function localText(atMs: number, timezone: string): string {
   return `${new Intl.DateTimeFormat("sv-SE", format).format(atMs)} ${timezone}`;
 }
 
+/** The next times, so many at most, as UTC and in the time zone. */
+export function nextTimes(cron: Cron, afterMs: number, count: number): { at: string; local: string }[] {
+  const times: { at: string; local: string }[] = [];
+  for (let next = cron.next(afterMs); next !== undefined && times.length < count; next = cron.next(next))
+    times.push({ at: new Date(next).toISOString(), local: localText(next, cron.timezone) });
+  return times;
+}
+
 // Converts between instants and local time in a time zone.
 
 /** Gives the times of a schedule after a local time, one by one; undefined after the last one. */

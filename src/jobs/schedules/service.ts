@@ -4,7 +4,7 @@ import { randomInt } from "node:crypto";
 import { reportOf } from "#contract/fields.ts";
 import { notConfigured } from "#core/errors.ts";
 import { isoTime, secondMs } from "#core/time.ts";
-import { localText } from "#fleet/time/cron.ts";
+import { nextTimes } from "#fleet/time/cron.ts";
 import type { Schedule } from "./config.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import { type ServiceTasks, shownOperation } from "#jobs/tasks/tasks.ts";
@@ -114,7 +114,7 @@ async function reportOn(schedule: Schedule, { log, clock, runs }: ScheduleServic
     state: paused === undefined ? "active" : "paused",
     reason: paused?.reason,
     failingSince: isoTime(record.failingSinceMs),
-    next: paused === undefined ? nextTimes(schedule, clock.wallMs()) : [],
+    next: paused === undefined ? nextTimes(cron, clock.wallMs(), shownTimes) : [],
     running: execution && reportOf(routes.execution, named(execution)),
     isQueued: queued !== undefined && execution !== undefined,
     last: last && reportOf(routes.lastExecution, { ...named(last), seconds: secondsOf(last), dueAtMs: last.dueMs }),
@@ -129,15 +129,4 @@ function named<E extends Execution>({ id, ref, ...times }: E) {
 
 function secondsOf({ startedAtMs, finishedAtMs }: EndedExecution): number {
   return (finishedAtMs - startedAtMs) / secondMs;
-}
-
-/** The next times of a schedule, as UTC and in its time zone. */
-export function nextTimes({ cron }: Pick<Schedule, "cron">, afterMs: number): { at: string; local: string }[] {
-  const times: { at: string; local: string }[] = [];
-  let next = cron.next(afterMs);
-  while (next !== undefined && times.length < shownTimes) {
-    times.push({ at: new Date(next).toISOString(), local: localText(next, cron.timezone) });
-    next = cron.next(next);
-  }
-  return times;
 }
