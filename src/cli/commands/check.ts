@@ -12,7 +12,7 @@ import { openFile } from "#core/files/open-file.ts";
 import { checkFolder } from "#core/files/write-file.ts";
 import type { Rotation } from "#jobs/credentials/config.ts";
 import type { Schedule } from "#jobs/schedules/config.ts";
-import { assertCanWrite } from "#jobs/runs/results/results.ts";
+import { assertCanWrite } from "#core/files/output-file.ts";
 import { nextTimes } from "#fleet/time/cron.ts";
 import { tasksOfWorkers } from "#kernel/reload.ts";
 import { type CommonOptions, type Context, withCommon } from "../context.ts";

@@ -10,7 +10,7 @@ import { loadConfig } from "#config/load.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import { createFile } from "#core/files/write-file.ts";
 import { startSandbox } from "#sandbox/server.ts";
-import { writeResults } from "#jobs/runs/results/results.ts";
+import { writeResults } from "#core/files/output-file.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { localCaller } from "../connect.ts";
 import { type Context, asCount, withCommon } from "../context.ts";

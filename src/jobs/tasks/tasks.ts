@@ -14,7 +14,7 @@ import type { RunService } from "#jobs/runs/service.ts";
 import type { FleetReport } from "#jobs/inventory/contract.ts";
 import type { RowOrigin } from "#jobs/runs/plan/row-source.ts";
 import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
-import { writeResults } from "#jobs/runs/results/results.ts";
+import { writeResults } from "#core/files/output-file.ts";
 import type { OpenInventory } from "#jobs/inventory/service.ts";
 import type { UsageService } from "#jobs/usage/open.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";

@@ -8,7 +8,7 @@ import { openOutput } from "#cli/output.ts";
 import { resultsPathOf, showToEnd, topReasons } from "#jobs/runs/commands/end-of-run.ts";
 import { downloadResults, type RunReport, type RunSummary, showRun, showRunSummary } from "#jobs/runs/contract.ts";
 import { runText, stateName } from "#jobs/runs/commands/run-text.ts";
-import { assertCanWrite } from "#jobs/runs/results/results.ts";
+import { assertCanWrite } from "#core/files/output-file.ts";
 
 let folder: string;
 beforeAll(async () => {

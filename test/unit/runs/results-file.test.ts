@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { writeResults } from "#jobs/runs/results/results.ts";
+import { writeResults } from "#core/files/output-file.ts";
 import { isRoot, unlessRoot } from "../../support/left-out.ts";
 
 let folder: string;

@@ -6,7 +6,7 @@ import { type Context, type Caller, withCaller, choiceOption } from "#cli/contex
 import { sinceOption, assertFilter, whereOption } from "#cli/values.ts";
 import { listOf, answerList, fieldsText, oneDocument, withPageOptions, withListOptions } from "#cli/list.ts";
 import { counted, grouped, duration, nextAttemptText, problemText } from "#cli/format.ts";
-import { writeResults } from "#jobs/runs/results/results.ts";
+import { writeResults } from "#core/files/output-file.ts";
 import { hintForNoMatch, parseFilter } from "#fleet/filter.ts";
 import { Command, Option, type OptionValues } from "@commander-js/extra-typings";
 import * as usageRoutes from "#jobs/usage/contract.ts";

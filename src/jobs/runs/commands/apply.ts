@@ -4,7 +4,7 @@ import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { openTerminal } from "#core/files/open-file.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import { type Changed, type PlanReport, changedText, createPlan, startRun } from "../contract.ts";
-import { assertCanWrite } from "../results/results.ts";
+import { assertCanWrite } from "#core/files/output-file.ts";
 import { assertAllValid } from "../submit.ts";
 import { addSeeAlso, type Context, asCount, withCommon, yesOption } from "#cli/context.ts";
 import { addWaveOptions } from "#cli/values.ts";

@@ -13,7 +13,7 @@ import { grouped, shellWord } from "#cli/format.ts";
 import { type FollowUpPlan, type RunReport, downloadResults, showRunSummary } from "../contract.ts";
 import { runs } from "../feature.ts";
 import { exitCodeOf } from "../report.ts";
-import { writeResults } from "../results/results.ts";
+import { writeResults } from "#core/files/output-file.ts";
 import { follow } from "./follow-run.ts";
 import { countsText, type Reason, runText } from "./run-text.ts";
 

@@ -5,7 +5,7 @@ import type { Command, CommandUnknownOpts } from "@commander-js/extra-typings";
 import { pipeAt } from "#core/files/open-file.ts";
 import type { RowsRequest } from "#contract/route.ts";
 import { type PlanReport, changedText, createPlan, deletePlan, downloadVerdicts, percent } from "../contract.ts";
-import { assertCanWrite, writeResults } from "../results/results.ts";
+import { assertCanWrite, writeResults } from "#core/files/output-file.ts";
 import { addSeeAlso, type Context, type ProcessIo, withCommon } from "#cli/context.ts";
 import { addWaveOptions, assertFilter } from "#cli/values.ts";
 import { orderQueryOf, planningCommand } from "./operation-options.ts";

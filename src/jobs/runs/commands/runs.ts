@@ -27,7 +27,7 @@ import { runList, runText } from "./run-text.ts";
 import { startSync } from "#jobs/inventory/contract.ts";
 import { Command, Option } from "@commander-js/extra-typings";
 import { type Outcome, outcomes as allOutcomes, runStates } from "#fleet/run.ts";
-import { assertCanWrite, writeResults } from "../results/results.ts";
+import { assertCanWrite, writeResults } from "#core/files/output-file.ts";
 import { counted, grouped } from "#cli/format.ts";
 import { followUpCommand, optionTexts } from "./operation-options.ts";
 
