@@ -110,7 +110,7 @@ try {
     const init = { method: "POST", headers: { authorization: `Bearer ${token}` } };
     const query = new URLSearchParams({ skipUnchanged: "false", operation: operation ?? "set-speed-class" });
     const body = await openAsBlob(file, { type: "text/csv" });
-    const planned = await fetch(`${worker.url}/v1/plans?${query}`, { ...init, body });
+    const planned = await fetch(`${worker.url}/v1/plans?${query.toString()}`, { ...init, body });
     const { planId } = (await planned.json()) as { planId: string };
     const plannedMs = systemClock.monotonicMs();
     const started = await fetch(`${worker.url}/v1/runs?planId=${planId}`, init);

@@ -28,7 +28,7 @@ export async function runProgram(line: readonly string[], deps: Deps): Promise<v
   }
 }
 
-/** `version`, `events tail`, and common options that stand before the command, as other words for the same. */
+/** Puts common options behind the command, and takes `version` and `events tail` for `--version` and `events`. */
 function inUsualWords(line: readonly string[]): readonly string[] {
   const takesValue = /^--(?:config|profile|server)$/;
   const at = line.findIndex((word, i) => !word.startsWith("-") && !takesValue.test(line[i - 1] ?? ""));

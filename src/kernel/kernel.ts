@@ -157,7 +157,7 @@ function profileOf(config: Config, named: string | undefined): string {
 }
 
 /** The version of what is stored in Redis. */
-const dataVersion = 6;
+const dataVersion = 7;
 
 /** @throws SimfleetError STORE_UNAVAILABLE for data of another version, which this one would misread */
 async function assertDataVersion(redis: Redis): Promise<void> {
