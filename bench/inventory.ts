@@ -20,6 +20,7 @@ import { Agent, request } from "undici";
 import { App } from "#kernel/app.ts";
 import { features } from "#features.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
+import { sectionsOf } from "#config/feature-section.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
@@ -326,7 +327,7 @@ async function filterRows(env: Environment, sims: number): Promise<Table> {
       : []),
   ];
   const table: Table = [];
-  const config = loadConfig({ env, file: undefined });
+  const config = loadConfig({ env, sections: await sectionsOf(features) });
   const app = await App.open(config, {
     features,
     env: { ...env, HOME: homedir(), PATH: process.env.PATH },

@@ -11,7 +11,7 @@ async function main(): Promise<never> {
   const [{ loadConfig }, { sectionsOf }, { SimfleetError, messageOf }, { createLogger }, { features }] =
     await Promise.all([
       import("#config/load.ts"),
-      import("#config/setting.ts"),
+      import("#config/feature-section.ts"),
       import("#core/errors.ts"),
       import("#telemetry/logger.ts"),
       import("#features.ts"),

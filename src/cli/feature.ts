@@ -3,6 +3,7 @@
  * commands, and the loader reads its section of the configuration. src/features.ts lists all of them.
  */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import type { ReadOf, Section } from "#config/feature-section.ts";
 import { addEvents } from "#events/event.ts";
 import type { AppFeature, MaybeLater, Needs, Opened, Services } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
@@ -43,11 +44,12 @@ export interface Feature<Service = unknown> extends AppFeature<Service> {
 // oxlint-disable-next-line typescript/no-explicit-any -- a list has features with services of any type
 export type AnyFeature = Feature<any>;
 
-/** Declares a feature and its events; `open` gets the services of the features in `needs`. */
-export function feature<Service, N extends Needs = Readonly<Record<string, never>>>(
-  declared: Omit<Feature<Service>, "needs" | "open"> & {
+/** Declares a feature and its events; `open` gets the services of the features in `needs`, and its `section` as it was read. */
+export function feature<Service, N extends Needs = Readonly<Record<string, never>>, S extends Section = Section>(
+  declared: Omit<Feature<Service>, "needs" | "open" | "section"> & {
     readonly needs?: N;
-    readonly open: (kernel: Kernel, needs: Services<N>) => MaybeLater<Opened<Service>>;
+    readonly section?: () => Promise<S>;
+    readonly open: (kernel: Kernel, needs: Services<N>, section: ReadOf<S>) => MaybeLater<Opened<Service>>;
   },
 ): Feature<Service> {
   addEvents(declared.events ?? {});

@@ -6,17 +6,11 @@
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { loadConfig } from "./load.ts";
 import { credentialForms } from "./secrets/credentials.ts";
-import type { Section } from "./setting.ts";
 import { makingOf, type SealKeys } from "./sections/seal-key.ts";
 
 export type Config = ReturnType<typeof loadConfig>;
 
 export type ProfileConfig = Config["profiles"][string];
-
-/** A feature's section as it is given; its defaults where the configuration was loaded without it. */
-export function sectionOf<T>({ sections }: Config, { key, schema }: Section<T>): T {
-  return (sections[key] as T | undefined) ?? schema.parse(undefined);
-}
 
 /** @throws ConfigError if a secret below this path could not be read */
 function assertRead({ unread }: Pick<Config, "unread">, path: string): void {

@@ -7,11 +7,9 @@ import { authKeysSection, checkAuthKeys } from "#jobs/authkeys/config.ts";
 import { automationsSection, readAutomations } from "#jobs/automations/config.ts";
 import { readRotations, rotationsSection } from "#jobs/credentials/config.ts";
 import { dropFolderSection, readDropFolder } from "#jobs/drop-folder/config.ts";
-import { freezesSection, readFreezes } from "#jobs/freezes/config.ts";
 import { readSchedules, schedulesSection } from "#jobs/schedules/config.ts";
 import type { KnownNames } from "#jobs/tasks/config.ts";
 import { readUsage, usageSection } from "#jobs/usage/config.ts";
-import { readWebhooks, webhooksSection } from "#jobs/webhooks/config.ts";
 import type { Deployment } from "./deployment.ts";
 import type { Report } from "./report.ts";
 
@@ -21,16 +19,14 @@ export const featureSections = {
   authKeys: authKeysSection,
   schedules: schedulesSection,
   automations: automationsSection,
-  freezes: freezesSection,
   usage: usageSection,
-  webhooks: webhooksSection,
 };
 
 type Written = { readonly [Key in keyof typeof featureSections]: z.output<(typeof featureSections)[Key]> };
 
 /** @param base `profiles`: the names of all; `selected`: that of the profile where none is named */
 export function readFeatures(
-  { rotations: rotationsWritten, authKeys, schedules, automations, freezes, usage, webhooks, dropFolder }: Written,
+  { rotations: rotationsWritten, authKeys, schedules, automations, usage, dropFolder }: Written,
   base: Pick<KnownNames, "profiles" | "fieldsOf" | "wordingOf"> & {
     readonly selected: string;
     readonly deployment: Deployment;
@@ -52,10 +48,7 @@ export function readFeatures(
     authKeys,
     ...readSchedules(schedules, known, report),
     automations: readAutomations(automations, known, report),
-    freezes: readFreezes(freezes, profiles, report),
     usage: readUsage(usage, known, report),
-    /** By name. */
-    webhooks: readWebhooks(webhooks, profiles, report),
     /** Watched folder. Absent: none. */
     dropFolder: readDropFolder(dropFolder, known, report),
   };

@@ -15,6 +15,7 @@ import type { OutgoingProxy } from "#core/proxy.ts";
 import { Secret } from "#core/secret.ts";
 import { forgetCredentials, readCredentials } from "./secrets/credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
+import { readSections, type Section } from "./feature-section.ts";
 import { featureSections, readFeatures } from "./features.ts";
 import { profileSection, type ProfileSettings, profilesSection } from "./sections/profiles.ts";
 import { readGateway, readJwt } from "./sections/http.ts";
@@ -29,7 +30,7 @@ import {
 } from "./read-settings.ts";
 import { openReport, type Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
-import { type Section, group, secretOf, settingsOf, variableOf, variablesOf } from "./setting.ts";
+import { group, secretOf, settingsOf, variableOf, variablesOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
@@ -49,11 +50,11 @@ export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"
  */
 export function loadConfig({ file: given, env = process.env, sections = [], isForCommand }: ConfigSource = {}) {
   const report = openReport({ isForCommand });
+  const schema = schemaWith(sections);
   const named = given ?? (env[fileVariable] || undefined);
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
   const read = file === undefined ? { tree: {} } : readYaml(file, report.problems);
-  if (file !== undefined) checkOwner(file, read, named !== undefined, report);
-  const schema = schemaWith(sections);
+  if (file !== undefined) checkOwner(file, read, { isNamed: named !== undefined, schema }, report);
   checkVariables(schema, env, report);
   const tree = withNamedEntries(
     schema,
@@ -63,15 +64,13 @@ export function loadConfig({ file: given, env = process.env, sections = [], isFo
   const source = { tree, env, profile: selectedProfile(tree, env) };
   const settings = readSettings(schema, source, report);
   if (file !== undefined && named === undefined && !isAbsolute(file)) checkDestinations(file, settings, env, report);
-  const assembled = assemble(settings, source, report);
+  const assembled = assemble(settings, { source, sections }, report);
   const { usage } = settings;
   const config = {
     file,
     ...assembled,
     /** Names what the task sections say; undefined: nothing. */
     tasksHash: hashOfTasks({ ...settings, dropFolder: assembled.dropFolder, usage: usage.thresholds }, sections),
-    /** The sections of features that this module does not know by name (`sectionOf`). */
-    sections: Object.fromEntries(sections.map(({ key }) => [key, settings[key as never] as unknown])),
   };
   if (report.problems.length > 0) throw report.error();
   return config;
@@ -95,7 +94,11 @@ function selectedProfile(tree: SettingSource["tree"], env: Environment): string 
   return configSchema.shape.profile.safeParse(written).data ?? "default";
 }
 
-function assemble(settings: Settings, source: SettingSource, report: Report) {
+function assemble(
+  settings: Settings,
+  { source, sections }: { source: SettingSource; sections: readonly Section[] },
+  report: Report,
+) {
   const { brand, endpoints, language, jwksUrl, tokenPublicKeyFile, archive, ...asWritten } = settings;
   const { tokenTtlSeconds, inventory } = settings;
   const { profile: selected } = source;
@@ -116,6 +119,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
   const wordingOf = (name: string): Wording => profiles[name]?.profile.wording ?? "sims";
   const fieldsOf = (name: string): readonly string[] => fieldsKept(inventory, deployment, wordingOf(name));
   const known = { profiles: names, selected, fieldsOf, wordingOf, deployment };
+  for (const { key } of sections) delete asWritten[key as never];
   return {
     ...asWritten,
     /** Redis server. Absent: the embedded one. */
@@ -134,6 +138,8 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
       report,
     ),
     ...readFeatures(settings, known, report),
+    /** Sections of features by key, for `sectionOf`. */
+    sections: readSections(sections, { settings, known, report }),
     /** Encryption keys. Absent: rotations and secret inputs do not work. */
     seal: readSealKeys(settings.seal, report),
     http: { ...settings.http, jwt: readJwt(settings.http.jwt, report) },
@@ -249,7 +255,7 @@ export function homeOfUser(): string {
  * @returns undefined if they say nothing
  */
 function hashOfTasks(settings: object, sections: readonly Section[]): string | undefined {
-  const unsaid = new Map(sections.map(({ key, schema }) => [key, schema.parse(undefined)]));
+  const unsaid = new Map(sections.map(({ key, schema }) => [key, schema.parse(undefined, { jitless: true })]));
   const said = Object.entries(settings).filter(([key, section = {}]) =>
     unsaid.has(key)
       ? JSON.stringify(section) !== JSON.stringify(unsaid.get(key))
@@ -275,13 +281,18 @@ const destinations: readonly { readonly secrets: readonly string[]; readonly to:
 ];
 
 /** Faults of the owner and mode of a file; `isNamed`: the user chose this file explicitly. */
-function checkOwner(file: string, { tree, uid, mode }: OwnedTree, isNamed: boolean, report: Report): void {
+function checkOwner(
+  file: string,
+  { tree, uid, mode }: OwnedTree,
+  { isNamed, schema }: { isNamed: boolean; schema: typeof configSchema },
+  report: Report,
+): void {
   if (uid === undefined || mode === undefined) return;
   if (!isNamed && !isOurs(uid)) {
     const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${namingOf(file)}.`;
     report.fault(file, message);
   }
-  const secret = secretIn(tree);
+  const secret = secretIn(tree, schema);
   if (secret === undefined || (mode & 0o077) === 0) return;
   const octal = (mode & 0o777).toString(8).padStart(4, "0");
   const message = `contains a secret (${secret}) and can be read by others (mode ${octal}). Fix it with: chmod 600 ${file}, or keep the secret in a file of its own.`;
@@ -308,8 +319,8 @@ function namingOf(file: string): string {
 }
 
 /** The path of a secret that the file holds as it is. */
-function secretIn(tree: Tree): string | undefined {
-  const secrets = settingsOf(configSchema).filter(({ facts }) => facts.secret === true);
+function secretIn(tree: Tree, schema: typeof configSchema): string | undefined {
+  const secrets = settingsOf(schema).filter(({ facts }) => facts.secret === true);
   const found = secrets.flatMap(({ path }) => pathsIn(tree, path)).find((path) => valueAt(tree, path) !== undefined);
   if (found !== undefined) return found;
   const url = valueAt(tree, "redis.url");

@@ -12,7 +12,8 @@ import { gatewaySection, httpSection } from "./sections/http.ts";
 import { languageSetting, profilesSection } from "./sections/profiles.ts";
 import { redisSection } from "./sections/redis.ts";
 import { sealSection } from "./sections/seal-key.ts";
-import { group, type Section, secret, secretOf, setting } from "./setting.ts";
+import type { Section } from "./feature-section.ts";
+import { group, secret, secretOf, setting } from "./setting.ts";
 import {
   brand,
   deploymentName,

@@ -5,7 +5,6 @@
  */
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
-import type { EventFacts } from "#events/event.ts";
 import { isPlainObject } from "#core/plain-object.ts";
 import { expectedOf, path } from "./value-types.ts";
 
@@ -101,25 +100,6 @@ export function hasOneOf(...keys: readonly string[]): (value: unknown) => boolea
 /** The parameters of a refinement that speaks also where another value of the mapping is at fault. */
 export function says(message: string) {
   return { error: message, when: ({ value }: { readonly value: unknown }): boolean => isPlainObject(value) };
-}
-
-/** A feature as far as the configuration is concerned. */
-export interface FeatureSection {
-  /** Loads it when a configuration is read, so that `--help`, which reads none, does not load zod. */
-  readonly section?: () => Promise<Section>;
-  /** Events that it emits, with their fields. */
-  readonly events?: Readonly<Record<string, EventFacts>>;
-}
-
-/** A section of the file that belongs to one feature: a group of settings, or entries by name. */
-export interface Section<T = unknown> {
-  readonly key: string;
-  readonly schema: z.ZodType<T>;
-}
-
-/** The sections that features declare themselves. */
-export async function sectionsOf(features: readonly FeatureSection[]): Promise<readonly Section[]> {
-  return Promise.all(features.flatMap(({ section: load }) => load?.() ?? []));
 }
 
 const wrappers: readonly string[] = ["optional", "nullable", "default", "prefault"];

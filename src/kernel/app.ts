@@ -1,5 +1,6 @@
 /** The features of a process, opened in the order of their needs on one kernel, and closed in the reverse order. */
 import type { Config } from "#config/config.ts";
+import { sectionOf } from "#config/feature-section.ts";
 import type { Endpoint, Route } from "#contract/route.ts";
 import type { Working } from "#engine/queue/job-result.ts";
 import { inWordsOfRedis } from "#redis/node.ts";
@@ -48,7 +49,8 @@ export class App {
   async #openNow(feature: AnyAppFeature): Promise<unknown> {
     const services: Record<string, unknown> = {};
     for (const [name, needed] of Object.entries(feature.needs ?? {})) services[name] = await this.#open(needed);
-    const opened = await feature.open(this.kernel, services as never);
+    const section = feature.section && sectionOf(this.kernel.config, await feature.section());
+    const opened = await feature.open(this.kernel, services as never, section as never);
     this.#opened.set(feature, opened);
     return opened.service;
   }

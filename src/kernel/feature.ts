@@ -2,7 +2,7 @@
  * A feature as a process opens it. It opens itself on the kernel, with the services of the features that it needs; the server
  * mounts its routes, and a worker starts its work. Its commands are added in cli/feature.ts.
  */
-import type { FeatureSection } from "#config/setting.ts";
+import type { FeatureSection } from "#config/feature-section.ts";
 import type { Endpoint } from "#contract/route.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import type { Logger } from "#telemetry/logger.ts";
@@ -45,7 +45,8 @@ export type Services<N extends Needs> = {
 export interface AppFeature<Service = unknown> extends FeatureSection, Declared {
   /** Features that are opened before it, by the name under which `open` gets their services. */
   readonly needs?: Needs;
-  readonly open: (kernel: Kernel, needs: never) => MaybeLater<Opened<Service>>;
+  /** @param section its section, as it was read */
+  readonly open: (kernel: Kernel, needs: never, section: never) => MaybeLater<Opened<Service>>;
 }
 
 /** Logs what an operator should know about a kind of work. */

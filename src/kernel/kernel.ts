@@ -7,7 +7,9 @@ import { isAbsolute, join } from "node:path";
 import type { Redis } from "ioredis";
 import type { Account } from "#api/account.ts";
 import type { Config } from "#config/config.ts";
+import { sectionOf } from "#config/feature-section.ts";
 import { homeOfUser } from "#config/load.ts";
+import { freezesSection } from "#config/sections/freezes.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
@@ -121,7 +123,7 @@ function build(
     tail,
     limiter,
     guard,
-    freezes: openFreezes({ ...stores, periods: config.freezes }),
+    freezes: openFreezes({ ...stores, periods: sectionOf(config, freezesSection) }),
     lifecycle,
     accounts,
     /** Processes and the AuthKeys that they use. */

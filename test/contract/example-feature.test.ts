@@ -3,9 +3,9 @@
  * own, a section of the configuration and an event, and is added to the list of features here and in routes.test.ts.
  */
 import { describe, expect, test } from "vitest";
-import { sectionOf } from "#config/config.ts";
+import { sectionOf, sectionsOf } from "#config/feature-section.ts";
 import { loadConfig } from "#config/load.ts";
-import { group, sectionsOf, setting } from "#config/setting.ts";
+import { group, setting } from "#config/setting.ts";
 import { integer } from "#config/value-types.ts";
 import { tickets } from "../features/tickets/feature.ts";
 import { ControlHarness } from "./support/control-harness.ts";

@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { loadConfig } from "#config/load.ts";
 import { events } from "#jobs/credentials/events.ts";
 import { rotationStates } from "#jobs/credentials/contract.ts";
+import { loadConfig } from "../support/configuration.ts";
 
 const page = readFileSync("docs/rotation.md", "utf8");
 

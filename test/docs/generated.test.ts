@@ -2,11 +2,11 @@
 import { readFileSync } from "node:fs";
 import { expect, it, test } from "vitest";
 import { outcomes } from "#fleet/run.ts";
-import { configSchema } from "#config/schema.ts";
 import { settingsOf } from "#config/setting.ts";
 import { verdicts } from "#jobs/runs/contract.ts";
 import { faultKinds } from "#sandbox/faults.ts";
 import { handWrittenWords, pages, rendered, shownPromises } from "../../scripts/docs.ts";
+import { configSchema } from "../support/configuration.ts";
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 /** The words in code marks in the first column of a page's tables. */

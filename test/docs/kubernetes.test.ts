@@ -17,10 +17,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { loadConfig, usualFiles } from "#config/load.ts";
-import { configSchema } from "#config/schema.ts";
 import { settingsOf } from "#config/setting.ts";
 import { unless } from "../support/left-out.ts";
 import { until } from "../support/until.ts";
+import { configSchema } from "../support/configuration.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = `${root}deploy/kubernetes`;

@@ -6,6 +6,7 @@ import { Command } from "@commander-js/extra-typings";
 import { runs } from "#jobs/runs/feature.ts";
 import type { App } from "#kernel/app.ts";
 import type { Config } from "#config/config.ts";
+import { sectionsOf } from "#config/feature-section.ts";
 import { loadConfig } from "#config/load.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import { createFile } from "#core/files/write-file.ts";
@@ -59,8 +60,9 @@ export function demoCommand(context: Context): Command {
         SIMFLEET_RATE_PERIOD_SECONDS: String(quota.periodSeconds),
         SIMFLEET_DATA_DIR: join(folder, "data"),
       };
+      const sections = await sectionsOf(context.features);
       // Nothing of the caller's own settings: the demo must never touch a real account, or a Redis with real runs.
-      const config = loadConfig({ env: { ...environment, HOME: context.io.env.HOME } });
+      const config = loadConfig({ env: { ...environment, HOME: context.io.env.HOME }, sections });
       output.say(`Sandbox platform on ${sandbox.url}: ${quota.callsPerPeriod} calls per ${quota.periodSeconds} s`);
       output.sayLines(`Sample file: ${file}\n`);
       const exitCode = await context.withApp(config, async (app) => {

@@ -1,9 +1,10 @@
 /** `simfleet schema`: the JSON Schema of the configuration, for editors and other tools. */
 import { Command, Option } from "@commander-js/extra-typings";
+import { sectionsOf } from "#config/feature-section.ts";
 import { schemaWith } from "#config/schema.ts";
 import type { Context } from "../context.ts";
 import { z } from "zod";
-import { bare, factsOf, sectionsOf } from "#config/setting.ts";
+import { bare, factsOf } from "#config/setting.ts";
 
 export function schemaCommand(context: Context): Command {
   const command = new Command("schema")

@@ -7,6 +7,7 @@ export const freezes = feature({
   name: "freezes",
   data: { freezes: ["freeze"] },
   audit: "freezes",
+  section: async () => (await import("#config/sections/freezes.ts")).freezesSection,
   events,
   needs: { runs },
   open: (kernel, { runs: { service } }) => ({

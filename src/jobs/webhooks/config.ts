@@ -5,6 +5,7 @@ import { knownPatterns, typesMeantBy } from "#events/event.ts";
 import { literalFault } from "#events/webhook/webhook-address.ts";
 import { webhookFormats } from "#fleet/webhook.ts";
 import { givenSecret, secretInFile, signingSecret } from "#config/secrets/secret-file.ts";
+import type { Known } from "#config/feature-section.ts";
 import type { Report } from "#config/report.ts";
 import { hasOneOf, says, section, setting } from "#config/setting.ts";
 import {
@@ -52,17 +53,19 @@ const structure = z
   })
   .refine(hasOneOf("url", "urlFile"), says("must have either url or urlFile."));
 
-export const webhooksSection = section(
+const schema = section(
   structure,
   "Endpoints for events, each with a name. See docs/webhooks.md for how to receive and verify messages.",
 );
+
+export const webhooksSection = { key: "webhooks", schema, read: readWebhooks };
 
 /** A webhook, with its address and secrets as they are now. */
 export type WebhookEndpoint = ReturnType<typeof readWebhooks>[string];
 export type Webhook = Readonly<WebhookEndpoint["webhook"]>;
 
 /** Reads the section, its files, and checks it against the catalogue of events. */
-export function readWebhooks(entries: Readonly<Record<string, Written>>, profiles: readonly string[], report: Report) {
+function readWebhooks(entries: Readonly<Record<string, Written>>, { profiles }: Known, report: Report) {
   const webhooks = Object.entries(entries).map(([name, written]) => {
     const at = `webhooks.${name}`;
     const fault: Fault = (key, message) => report.fault(`${at}.${key}`, message);

@@ -8,9 +8,10 @@ export const webhooks = feature({
   data: { deliveries: ["webhook"] },
   audit: "webhooks",
   events,
-  open: async (kernel) => {
+  section: async () => (await import("./config.ts")).webhooksSection,
+  open: async (kernel, _, receivers) => {
     const { openWebhooks } = await import("./open.ts");
-    const { service, consume } = openWebhooks(kernel);
+    const { service, consume } = openWebhooks(kernel, receivers);
     return {
       service,
       routes: () => service.endpoints(),

@@ -173,15 +173,14 @@ const restoreAtOnce = 1_000;
 
 type OnIncident = (incident: Incident) => void;
 
-export function openWebhooks(kernel: Kernel) {
+export function openWebhooks(kernel: Kernel, endpoints: Readonly<Record<string, WebhookEndpoint>>) {
   const { config, clock, guard, lifecycle } = kernel;
-  const { webhooks: endpoints, profile } = config;
   const log = new DeliveryLog(kernel, config.retention.deliveryDays * dayMs);
   const queues = deliveryQueues(kernel);
   const sender = webhookSender(kernel);
   lifecycle.onStop("webhooks", () => sender.close());
   const context = { log, sender, clock, guard, endpoints };
-  const service = new WebhookService({ ...context, queues, profile });
+  const service = new WebhookService({ ...context, queues, profile: config.profile });
 
   /** Delivers to a webhook until stopped. Deliveries that are due and have no job are enqueued again. */
   const deliverTo = (webhook: string, onIncident: OnIncident): Promise<Working> => {

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll } from "vitest";
 import { loadConfig } from "#config/load.ts";
-import { sectionsOf } from "#config/setting.ts";
+import { sectionsOf } from "#config/feature-section.ts";
 import type { Role } from "#fleet/role.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { startSandbox } from "#sandbox/server.ts";

@@ -8,7 +8,7 @@ export const tickets = feature({
   audit: "tickets",
   section: async () => (await import("./config.ts")).queues,
   events,
-  open: async (kernel) => (await import("./open.ts")).openTickets(kernel),
+  open: async (kernel, _, configured) => (await import("./open.ts")).openTickets(kernel, configured),
   commands: {
     tickets: {
       group: "operate",

@@ -1,15 +1,14 @@
 /** Opens tickets: their store, their routes, and the worker's job that closes those with an answer. */
 import { randomUUID } from "node:crypto";
-import { sectionOf } from "#config/config.ts";
+import type { ReadOf } from "#config/feature-section.ts";
 import { profileJobs } from "#engine/queue/work-queues.ts";
 import { logIncidents } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { queues } from "./config.ts";
+import type { queues } from "./config.ts";
 import { type Ticket, closeTicket, ticketStore } from "./record.ts";
 
-export function openTickets(kernel: Kernel) {
+export function openTickets(kernel: Kernel, configured: ReadOf<typeof queues>) {
   const store = ticketStore(kernel);
-  const configured = sectionOf(kernel.config, queues);
   const jobs = profileJobs("tickets", "the-tickets", kernel);
   const toClose = async (account: string): Promise<Ticket[]> => {
     const closing = Object.entries(configured).filter(([, one]) => one.closesAnswered && one.profile === account);

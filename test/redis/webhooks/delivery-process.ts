@@ -28,15 +28,15 @@ const config = {
   events: keptBounds,
   retention: { deliveryDays: 3 },
   profile: "default",
-  webhooks: Object.fromEntries(
-    names.map((webhook) => [
-      webhook.name,
-      { webhook, url: () => `${url}/${webhook.name}`, secrets: () => [new Secret(secret)], faults: () => [] },
-    ]),
-  ),
 };
+const receivers = Object.fromEntries(
+  names.map((webhook) => [
+    webhook.name,
+    { webhook, url: () => `${url}/${webhook.name}`, secrets: () => [new Secret(secret)], faults: () => [] },
+  ]),
+);
 const connect = (name: string): Redis => connections.connect(name);
-const webhooks = openWebhooks({
+const kernel = {
   config,
   clock,
   redis,
@@ -53,6 +53,7 @@ const webhooks = openWebhooks({
   bounds: keptBounds,
   connect,
   workerRegistry: openWorkerRegistry({ redis, keys }),
-} as unknown as Kernel);
+} as unknown as Kernel;
+const webhooks = openWebhooks(kernel, receivers);
 await webhooks.consume(({ message }) => console.error(message));
 console.log("ready");

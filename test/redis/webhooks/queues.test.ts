@@ -31,12 +31,12 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
     return [name, { webhook, url: () => url, secrets: () => [new Secret(secret)], faults: () => faults }];
   });
   const retention = { deliveryDays: 3 };
-  const config = { events: keptBounds, retention, profile: "default", webhooks: Object.fromEntries(configured) };
+  const config = { events: keptBounds, retention, profile: "default" };
   const lifecycle = new Lifecycle();
   onTestFinished(async () => void (await lifecycle.stop()));
   const incidents: string[] = [];
   const feed = new Feed(storeDeps);
-  const webhooks = openWebhooks({
+  const kernel = {
     config,
     ...storeDeps,
     lifecycle,
@@ -45,7 +45,8 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
     guard: noGuard,
     connect: (): Redis => connect(),
     workerRegistry: openWorkerRegistry(storeDeps),
-  } as unknown as Kernel);
+  } as unknown as Kernel;
+  const webhooks = openWebhooks(kernel, Object.fromEntries(configured));
   const consume = async (): Promise<void> => {
     for (const deliverer of await webhooks.consume(({ message }) => incidents.push(message))) {
       lifecycle.onStop("deliveries", () => deliverer.stop());

@@ -7,11 +7,10 @@ import { parse } from "yaml";
 import { runProgram } from "#cli/program.ts";
 import { configText } from "#cli/commands/init.ts";
 import { requirePlatform } from "#config/config.ts";
-import { loadConfig } from "#config/load.ts";
 import { withPathsFrom } from "#config/read-settings.ts";
-import { configSchema } from "#config/schema.ts";
 import { features } from "#features.ts";
 import { type Ended, processIo } from "../../support/process-io.ts";
+import { configSchema, loadConfig } from "../../support/configuration.ts";
 
 let folder: string;
 beforeAll(async () => {

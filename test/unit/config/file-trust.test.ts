@@ -3,9 +3,9 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadConfig } from "#config/load.ts";
 import { isRoot, unlessRoot } from "../../support/left-out.ts";
 import { problemsIn } from "./support.ts";
+import { loadConfig } from "../../support/configuration.ts";
 
 const file = "config/simfleet.yaml";
 let folder: string;

@@ -7,9 +7,9 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { jsonSchemaOf } from "#cli/commands/schema.ts";
 import { copyOf } from "#config/read-settings.ts";
-import { configSchema } from "#config/schema.ts";
 import { bare } from "#config/setting.ts";
 import { seeds } from "../../support/long.ts";
+import { configSchema } from "../../support/configuration.ts";
 
 const ajv = new Ajv({ allowUnionTypes: true, validateFormats: false, logger: false });
 const isValid = ajv.compile(jsonSchemaOf(configSchema));

@@ -3,11 +3,13 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import "#features.ts";
 import { liveSecrets } from "#core/secret.ts";
 import type { Environment } from "#config/read-settings.ts";
 import { requirePlatform, requireSeal } from "#config/config.ts";
-import { loadConfig } from "#config/load.ts";
+import { sectionOf } from "#config/feature-section.ts";
+import { freezesSection } from "#config/sections/freezes.ts";
+import { webhooksSection } from "#jobs/webhooks/config.ts";
+import { loadConfig } from "../../support/configuration.ts";
 import { fileOf, problemsIn, problemsOf } from "./support.ts";
 
 describe("the gateway's settings", () => {
@@ -31,7 +33,7 @@ describe("maps and lists in variables", () => {
     const file = fileOf('freezes: { old: { cron: "0 0 * * *", minutes: 5 } }\n');
     const text = 'release:\n  cron: "0 18 * * 5"\n  minutes: 2880\n  profile:\n';
     const env = { SIMFLEET_FREEZES: text, HOME: "/home/op" };
-    expect(loadConfig({ file, env }).freezes.map(({ name }) => name)).toEqual(["release"]);
+    expect(sectionOf(loadConfig({ file, env }), freezesSection).map(({ name }) => name)).toEqual(["release"]);
   });
 
   it("problems of a section in a variable name the variable and the path, all at once", () => {
@@ -75,7 +77,9 @@ webhooks: { ops: { url: https://ops.example.com, secretFile: none, events: ["run
   const config = loadConfig({ file, env: {}, isForCommand: true });
   expect(problemsIn(() => requirePlatform(config))).toEqual([isOf("profiles.default.credentials.authKeyFile")]);
   expect(problemsIn(() => requireSeal(config, "It"))).toEqual([isOf("seal.keyFile")]);
-  expect(problemsIn(() => config.webhooks["ops"]?.secrets())).toEqual([expect.stringContaining("There is no file")]);
+  expect(problemsIn(() => sectionOf(config, webhooksSection)["ops"]?.secrets())).toEqual([
+    expect.stringContaining("There is no file"),
+  ]);
 });
 
 describe("the proxy of the environment", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { requireSeal } from "#config/config.ts";
-import { loadConfig } from "#config/load.ts";
 import { fileOf, load, problemsOf } from "./support.ts";
+import { loadConfig } from "../../support/configuration.ts";
 
 const generated = "generate: { field: key, bytes: 32 }, sinks: [ { file: /run/out/psk } ]";
 

@@ -1,5 +1,6 @@
-import "#features.ts";
 import { describe, expect, it } from "vitest";
+import { sectionOf } from "#config/feature-section.ts";
+import { freezesSection } from "#config/sections/freezes.ts";
 import { load, problemsOf } from "./support.ts";
 
 function faultsOf(yaml: string): Record<string, string> {
@@ -107,12 +108,12 @@ schedules:
 
 describe("freeze settings", () => {
   it("a freeze is read as one period or as recurring times", () => {
-    const { freezes } = load(`
+    const config = load(`
 freezes:
   year-end: { from: "2026-12-24T00:00:00+09:00", to: "2027-01-04T09:00:00+09:00" }
   office: { cron: "0 8 * * 1-5", minutes: 600, timezone: Europe/Berlin, profile: default }
 `);
-    expect(freezes).toMatchObject([
+    expect(sectionOf(config, freezesSection)).toMatchObject([
       {
         name: "year-end",
         when: { fromMs: Date.parse("2026-12-23T15:00:00Z"), toMs: Date.parse("2027-01-04T00:00:00Z") },

@@ -3,9 +3,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "#config/config.ts";
-import { loadConfig } from "#config/load.ts";
 import type { Environment } from "#config/read-settings.ts";
 import { ConfigError } from "#core/errors.ts";
+import { loadConfig } from "../../support/configuration.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "simfleet-config-"));
 let files = 0;

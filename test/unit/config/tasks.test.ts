@@ -1,8 +1,7 @@
 /** The name of a configuration's tasks: what changes it, and what does not. */
-import "#features.ts";
 import { expect, it } from "vitest";
-import { loadConfig } from "#config/load.ts";
 import { fileOf } from "./support.ts";
+import { loadConfig } from "../../support/configuration.ts";
 
 const hashOf = (yaml: string): string | undefined =>
   loadConfig({ file: fileOf(yaml), env: { SIMFLEET_AUTH_KEY_ID: "id", SIMFLEET_AUTH_KEY: "secret" } }).tasksHash;

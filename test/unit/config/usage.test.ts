@@ -1,5 +1,4 @@
 /** The section `usage`, and the job that reads it. */
-import "#features.ts";
 import { expect, it } from "vitest";
 import { load, problemsOf } from "./support.ts";
 

@@ -3,11 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { loadConfig } from "#config/load.ts";
-import { configSchema } from "#config/schema.ts";
 import { settingsOf } from "#config/setting.ts";
 import { fileOf } from "../config/support.ts";
 import { projectDir } from "./run-script.ts";
+import { configSchema, loadConfig } from "../../support/configuration.ts";
 
 const read = (path: string): string => readFileSync(join(projectDir, path), "utf8");
 

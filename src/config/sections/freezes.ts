@@ -1,17 +1,18 @@
-/** The section `freezes`: periods in which nothing may change on the platform. */
+/** The section `freezes`: periods in which nothing may change on the platform. It is here since the kernel reads it. */
 import { z } from "zod";
 import type { FreezePeriod } from "#fleet/freeze.ts";
-import { cronText, expecting, number, profileName, timezone } from "#config/value-types.ts";
 import { parseCron } from "#fleet/time/cron.ts";
-import { orFault, type Report } from "#config/report.ts";
-import { hasOneOf, says, section, setting } from "#config/setting.ts";
+import type { Known } from "../feature-section.ts";
+import { orFault, type Report } from "../report.ts";
+import { hasOneOf, says, section, setting } from "../setting.ts";
+import { cronText, expecting, number, profileName, timezone } from "../value-types.ts";
 
 const instant = expecting(
   "an instant with its offset, such as `2026-12-24T00:00:00+09:00`",
   z.iso.datetime({ offset: true }),
 );
 
-export const freezesSection = section(
+const schema = section(
   z
     .strictObject({
       profile: setting(profileName.optional(), "Profile (account) to freeze.", { fallback: "all of them" }),
@@ -30,7 +31,9 @@ export const freezesSection = section(
   "Change freezes: runs and rotations pause, syncs continue. See docs/schedules.md; `simfleet freeze` freezes everything immediately.",
 );
 
-export function readFreezes(entries: z.output<typeof freezesSection>, profiles: readonly string[], report: Report) {
+export const freezesSection = { key: "freezes", schema, read: readFreezes };
+
+function readFreezes(entries: z.output<typeof schema>, { profiles }: Known, report: Report) {
   const periods: FreezePeriod[] = [];
   for (const [name, written] of Object.entries(entries)) {
     const at = `freezes.${name}`;

@@ -1,0 +1,67 @@
+/** The sections of features: how each is written, and what becomes of it. A worker reloads them without a restart. */
+import type { z } from "zod";
+import type { EventFacts } from "#events/event.ts";
+import type { Wording } from "#fleet/sim/sim.ts";
+import type { Deployment } from "./deployment.ts";
+import type { Report } from "./report.ts";
+
+/** A feature as far as the configuration is concerned. */
+export interface FeatureSection {
+  /** Loads it when a configuration is read, so that `--help`, which reads none, does not load zod. */
+  readonly section?: () => Promise<Section>;
+  /** Events that it emits, with their fields. */
+  readonly events?: Readonly<Record<string, EventFacts>>;
+}
+
+/** A section of the file that belongs to one feature: a group of settings, or entries by name. */
+export interface Section {
+  readonly key: string;
+  readonly schema: z.ZodType;
+  /** Checks what is written, and makes of it what the feature uses; absent: the feature uses it as it is written. */
+  readonly read?: (written: never, known: Known, report: Report) => unknown;
+}
+
+/** The type that `sectionOf` returns. */
+export type ReadOf<S extends Section> = S extends { readonly read: (...from: never[]) => infer Read }
+  ? Read
+  : z.output<S["schema"]>;
+
+/** By key. */
+interface Sections {
+  readonly sections: Readonly<Record<string, unknown>>;
+}
+
+/** Names and facts that a section can refer to; `sections` has those of features that come before in the list. */
+export interface Known extends Sections {
+  /** The names of all profiles. */
+  readonly profiles: readonly string[];
+  /** The profile where none is named. */
+  readonly selected: string;
+  readonly deployment: Deployment;
+  /** Fields of the SIMs of a profile that the inventory keeps, their key among them. */
+  readonly fieldsOf: (profile: string) => readonly string[];
+  /** The wording by which a profile uses the operations of the deployment. */
+  readonly wordingOf: (profile: string) => Wording;
+}
+
+/** The sections of features, in their order. */
+export async function sectionsOf(features: readonly FeatureSection[]): Promise<readonly Section[]> {
+  return Promise.all(features.flatMap(({ section: load }) => load?.() ?? []));
+}
+
+/** Reads the sections. @param settings what is written, by key */
+export function readSections(
+  sections: readonly Section[],
+  { settings, known, report }: { settings: object; known: Omit<Known, "sections">; report: Report },
+) {
+  const read: Record<string, unknown> = {};
+  for (const { key, read: make = (written: unknown) => written } of sections) {
+    read[key] = make(settings[key as never], { ...known, sections: read }, report);
+  }
+  return read;
+}
+
+/** A feature's section of a configuration that was loaded with it. */
+export function sectionOf<S extends Section>({ sections }: Sections, { key }: S): ReadOf<S> {
+  return sections[key] as ReadOf<S>;
+}
