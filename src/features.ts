@@ -1,7 +1,4 @@
-/**
- * All features, in the order of the help; the section of one can refer to those of features before it. To add one, add its
- * folder in src/jobs and its line here.
- */
+/** All features, in the order of the help; a section may name entries of earlier ones. Each is a folder in src/jobs. */
 import { profiles } from "#jobs/profiles/feature.ts";
 import type { AnyFeature } from "#cli/feature.ts";
 import { events } from "#events/feature.ts";

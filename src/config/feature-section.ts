@@ -26,13 +26,8 @@ export type ReadOf<S extends Section> = S extends { readonly read: (...from: nev
   ? Read
   : z.output<S["schema"]>;
 
-/** By key. */
-interface Sections {
-  readonly sections: Readonly<Record<string, unknown>>;
-}
-
-/** Names and facts that a section can refer to; `sections` has those of features that come before in the list. */
-export interface Known extends Sections {
+/** Names and facts that a section can refer to. */
+export interface Known {
   /** The names of all profiles. */
   readonly profiles: readonly string[];
   /** The profile where none is named. */
@@ -42,6 +37,8 @@ export interface Known extends Sections {
   readonly fieldsOf: (profile: string) => readonly string[];
   /** The wording by which a profile uses the operations of the deployment. */
   readonly wordingOf: (profile: string) => Wording;
+  /** Sections of features that come before in the list, by key. */
+  readonly sections: Readonly<Record<string, unknown>>;
 }
 
 /** The sections of features, in their order. */
@@ -49,19 +46,7 @@ export async function sectionsOf(features: readonly FeatureSection[]): Promise<r
   return Promise.all(features.flatMap(({ section: load }) => load?.() ?? []));
 }
 
-/** Reads the sections. @param settings what is written, by key */
-export function readSections(
-  sections: readonly Section[],
-  { settings, known, report }: { settings: object; known: Omit<Known, "sections">; report: Report },
-) {
-  const read: Record<string, unknown> = {};
-  for (const { key, read: make = (written: unknown) => written } of sections) {
-    read[key] = make(settings[key as never], { ...known, sections: read }, report);
-  }
-  return read;
-}
-
 /** A feature's section of a configuration that was loaded with it. */
-export function sectionOf<S extends Section>({ sections }: Sections, { key }: S): ReadOf<S> {
+export function sectionOf<S extends Section>({ sections }: Pick<Known, "sections">, { key }: S): ReadOf<S> {
   return sections[key] as ReadOf<S>;
 }

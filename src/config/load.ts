@@ -15,8 +15,7 @@ import type { OutgoingProxy } from "#core/proxy.ts";
 import { Secret } from "#core/secret.ts";
 import { forgetCredentials, readCredentials } from "./secrets/credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
-import { readSections, type Section } from "./feature-section.ts";
-import { featureSections, readFeatures } from "./features.ts";
+import type { Known, Section } from "./feature-section.ts";
 import { profileSection, type ProfileSettings, profilesSection } from "./sections/profiles.ts";
 import { readGateway, readJwt } from "./sections/http.ts";
 import { readRedis, parseRedisUrl } from "./sections/redis.ts";
@@ -54,23 +53,22 @@ export function loadConfig({ file: given, env = process.env, sections = [], isFo
   const named = given ?? (env[fileVariable] || undefined);
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
   const read = file === undefined ? { tree: {} } : readYaml(file, report.problems);
-  if (file !== undefined) checkOwner(file, read, { isNamed: named !== undefined, schema }, report);
+  if (file !== undefined) checkOwner(file, { ...read, schema }, named !== undefined, report);
   checkVariables(schema, env, report);
   const tree = withNamedEntries(
     schema,
     { tree: file === undefined ? {} : withPathsFrom(dirname(file), read.tree, schema), env },
     report,
   );
-  const source = { tree, env, profile: selectedProfile(tree, env) };
+  const source = { tree, env, profile: selectedProfile(tree, env), sections };
   const settings = readSettings(schema, source, report);
   if (file !== undefined && named === undefined && !isAbsolute(file)) checkDestinations(file, settings, env, report);
-  const assembled = assemble(settings, { source, sections }, report);
-  const { usage } = settings;
+  const assembled = assemble(settings, source, report);
   const config = {
     file,
     ...assembled,
     /** Names what the task sections say; undefined: nothing. */
-    tasksHash: hashOfTasks({ ...settings, dropFolder: assembled.dropFolder, usage: usage.thresholds }, sections),
+    tasksHash: hashOfTasks(settings, sections),
   };
   if (report.problems.length > 0) throw report.error();
   return config;
@@ -94,14 +92,10 @@ function selectedProfile(tree: SettingSource["tree"], env: Environment): string 
   return configSchema.shape.profile.safeParse(written).data ?? "default";
 }
 
-function assemble(
-  settings: Settings,
-  { source, sections }: { source: SettingSource; sections: readonly Section[] },
-  report: Report,
-) {
+function assemble(settings: Settings, source: SettingSource & { sections: readonly Section[] }, report: Report) {
   const { brand, endpoints, language, jwksUrl, tokenPublicKeyFile, archive, ...asWritten } = settings;
   const { tokenTtlSeconds, inventory } = settings;
-  const { profile: selected } = source;
+  const { profile: selected, sections } = source;
   const described = loadDeployment(settings.deployment, report.problems);
   const { global = described.endpoints.global, japan = described.endpoints.japan } = endpoints;
   const deployment = { ...described, brand: brand ?? described.brand, endpoints: { global, japan } };
@@ -118,8 +112,12 @@ function assemble(
   if (kept !== undefined) report.fault("inventory.fields", `${kept} is a secret and is never stored. Remove it.`);
   const wordingOf = (name: string): Wording => profiles[name]?.profile.wording ?? "sims";
   const fieldsOf = (name: string): readonly string[] => fieldsKept(inventory, deployment, wordingOf(name));
-  const known = { profiles: names, selected, fieldsOf, wordingOf, deployment };
-  for (const { key } of sections) delete asWritten[key as never];
+  const read: Record<string, unknown> = {};
+  const known: Known = { profiles: names, selected, fieldsOf, wordingOf, deployment, sections: read };
+  for (const { key, read: make = (written: unknown) => written } of sections) {
+    read[key] = make(settings[key as never], known, report);
+    delete asWritten[key as never];
+  }
   return {
     ...asWritten,
     /** Redis server. Absent: the embedded one. */
@@ -137,9 +135,8 @@ function assemble(
       { jwksUrl: "jwksUrl", file: "tokenPublicKeyFile" },
       report,
     ),
-    ...readFeatures(settings, known, report),
     /** Sections of features by key, for `sectionOf`. */
-    sections: readSections(sections, { settings, known, report }),
+    sections: read,
     /** Encryption keys. Absent: rotations and secret inputs do not work. */
     seal: readSealKeys(settings.seal, report),
     http: { ...settings.http, jwt: readJwt(settings.http.jwt, report) },
@@ -250,20 +247,16 @@ export function homeOfUser(): string {
 }
 
 /**
- * Names what the sections say, so that two processes can compare it: 12 hexadecimal digits.
- * @param sections those that features add
+ * Names what the sections of features say, so that two processes can compare it: 12 hexadecimal digits.
  * @returns undefined if they say nothing
  */
 function hashOfTasks(settings: object, sections: readonly Section[]): string | undefined {
-  const unsaid = new Map(sections.map(({ key, schema }) => [key, schema.parse(undefined, { jitless: true })]));
-  const said = Object.entries(settings).filter(([key, section = {}]) =>
-    unsaid.has(key)
-      ? JSON.stringify(section) !== JSON.stringify(unsaid.get(key))
-      : Object.hasOwn(featureSections, key) && Object.keys(section as object).length > 0,
-  );
+  const said = sections.flatMap(({ key, schema }) => {
+    const written = JSON.stringify(settings[key as never]);
+    return written === JSON.stringify(schema.parse(undefined, { jitless: true })) ? [] : [`["${key}",${written}]`];
+  });
   if (said.length === 0) return undefined;
-  const byName = said.toSorted(([a], [b]) => a.localeCompare(b));
-  return createHash("sha256").update(JSON.stringify(byName)).digest("hex").slice(0, 12);
+  return createHash("sha256").update(`[${said.toSorted().join()}]`).digest("hex").slice(0, 12);
 }
 
 // Decides whether a configuration file can be trusted. A file that contains secrets must meet the rules for secret
@@ -280,13 +273,10 @@ const destinations: readonly { readonly secrets: readonly string[]; readonly to:
   { secrets: ["server.token"], to: ["server.url"] },
 ];
 
+type Owned = OwnedTree & { readonly schema: typeof configSchema };
+
 /** Faults of the owner and mode of a file; `isNamed`: the user chose this file explicitly. */
-function checkOwner(
-  file: string,
-  { tree, uid, mode }: OwnedTree,
-  { isNamed, schema }: { isNamed: boolean; schema: typeof configSchema },
-  report: Report,
-): void {
+function checkOwner(file: string, { schema, tree, uid, mode }: Owned, isNamed: boolean, report: Report): void {
   if (uid === undefined || mode === undefined) return;
   if (!isNamed && !isOurs(uid)) {
     const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${namingOf(file)}.`;

@@ -1,13 +1,12 @@
 /**
  * The schema of the configuration: every setting that simfleet has, with its type, default, environment variable and
  * meaning. The loader, the check for unknown keys, the types of the settings and the documentation are derived from it.
- * The sections of features are in features.ts.
+ * The sections of features are their own.
  */
 import { z } from "zod";
 import { archiveSettings, retentionSettings } from "#jobs/storage/config.ts";
 import { dayMs, secondMs } from "#core/time.ts";
 import { usualFields } from "#fleet/sim/sim-fields.ts";
-import { featureSections } from "./features.ts";
 import { gatewaySection, httpSection } from "./sections/http.ts";
 import { languageSetting, profilesSection } from "./sections/profiles.ts";
 import { redisSection } from "./sections/redis.ts";
@@ -173,7 +172,6 @@ export const configSchema = z.strictObject({
     oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
     "Minimum severity to log.",
   ),
-  ...featureSections,
 });
 
 /** The schema with the sections that features declare themselves. */

@@ -4,7 +4,6 @@
  */
 import { statSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
-import { featureSections } from "#config/features.ts";
 import type { Config } from "#config/config.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, secondMs } from "#core/time.ts";
@@ -77,7 +76,7 @@ export function lookAt({ file }: Pick<Config, "file">): string {
  * replaced since.
  */
 function withTasksOf(config: Config, newer: Config): Config {
-  const taken = [...Object.keys(featureSections), "triggers", "sections", "seal", "profiles", "tasksHash"];
+  const taken = ["sections", "seal", "profiles", "tasksHash"];
   const tasks = Object.entries(newer).filter(([key]) => taken.includes(key));
   return { ...config, ...(Object.fromEntries(tasks) as Partial<Config>) };
 }

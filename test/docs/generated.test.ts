@@ -6,7 +6,7 @@ import { settingsOf } from "#config/setting.ts";
 import { verdicts } from "#jobs/runs/contract.ts";
 import { faultKinds } from "#sandbox/faults.ts";
 import { handWrittenWords, pages, rendered, shownPromises } from "../../scripts/docs.ts";
-import { configSchema } from "../support/configuration.ts";
+import { configSchema } from "../unit/config/support.ts";
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 /** The words in code marks in the first column of a page's tables. */

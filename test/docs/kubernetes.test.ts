@@ -16,11 +16,12 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { loadConfig, usualFiles } from "#config/load.ts";
+import { usualFiles } from "#config/load.ts";
+import { schedulesSection } from "#jobs/schedules/config.ts";
 import { settingsOf } from "#config/setting.ts";
 import { unless } from "../support/left-out.ts";
 import { until } from "../support/until.ts";
-import { configSchema } from "../support/configuration.ts";
+import { configSchema, reading } from "../unit/config/support.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = `${root}deploy/kubernetes`;
@@ -195,7 +196,7 @@ describe("the Kubernetes manifests", () => {
     expect(pod?.volumes).toContainEqual({ name: "config", configMap: { name: "simfleet-config" } });
     expect(usualFiles).toContain("/etc/simfleet/simfleet.yaml");
     const env = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
-    const { schedules } = loadConfig({ file: `${folder}/base/simfleet.yaml`, env });
+    const { schedules } = reading(schedulesSection)(read("base/simfleet.yaml"), env);
     expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync"]);
   });
 

@@ -6,12 +6,16 @@ import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#kernel/app.ts";
 import { type Config, requirePlatform } from "#config/config.ts";
+import { sectionOf } from "#config/feature-section.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { openFile } from "#core/files/open-file.ts";
 import { checkFolder } from "#core/files/write-file.ts";
-import type { Rotation } from "#jobs/credentials/config.ts";
-import type { Schedule } from "#jobs/schedules/config.ts";
+import { authKeysSection } from "#jobs/authkeys/config.ts";
+import { automationsSection } from "#jobs/automations/config.ts";
+import { type Rotation, rotationsSection } from "#jobs/credentials/config.ts";
+import { dropFolderSection } from "#jobs/drop-folder/config.ts";
+import { type Schedule, schedulesSection } from "#jobs/schedules/config.ts";
 import { assertCanWrite } from "#core/files/output-file.ts";
 import { nextTimes } from "#fleet/time/cron.ts";
 import { tasksOfWorkers } from "#kernel/reload.ts";
@@ -66,9 +70,11 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
       findings.push(...redisFindings(app), ...(await taskFindings(app)));
       findings.push(await checkClock(app));
       for (const name of Object.keys(config.profiles)) findings.push(...(await checkProfile(app, config, name)));
-      if (config.dropFolder !== undefined) findings.push(await checkDropFolder(config.dropFolder.path));
+      const folder = sectionOf(config, dropFolderSection);
+      if (folder !== undefined) findings.push(await checkDropFolder(folder.path));
       findings.push(...(await checkFiles(config)));
-      findings.push(...config.schedules.map((schedule) => ok(`schedule ${schedule.name}`, timesText(schedule))));
+      const { schedules } = sectionOf(config, schedulesSection);
+      findings.push(...schedules.map((schedule) => ok(`schedule ${schedule.name}`, timesText(schedule))));
     });
   } catch (thrown) {
     findings.push(wrong("redis", messageOf(thrown), thrown));
@@ -161,7 +167,7 @@ async function checkDropFolder(path: string): Promise<Finding> {
 }
 
 /** Faults of the files that nothing opens before a task or a rotation is due. */
-async function checkFiles({ schedules, automations, rotations, authKeys }: Config): Promise<Finding[]> {
+async function checkFiles(config: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   const look = async (what: string, path: string, open: (path: string) => Promise<void>): Promise<void> => {
     await open(path).catch((thrown: unknown) => {
@@ -169,7 +175,7 @@ async function checkFiles({ schedules, automations, rotations, authKeys }: Confi
       findings.push({ what, status: "wrong", detail: `${path} cannot be used: ${messageOf(reason)}`, exitCode: 2 });
     });
   };
-  for (const one of [...schedules, ...automations]) {
+  for (const one of [...sectionOf(config, schedulesSection).schedules, ...sectionOf(config, automationsSection)]) {
     const what = "task" in one ? `schedule ${one.name}` : `automation ${one.name}`;
     const task = "task" in one ? one.task : one.action;
     if (task.job === "report") await look(what, task.file, assertCanWrite);
@@ -177,8 +183,8 @@ async function checkFiles({ schedules, automations, rotations, authKeys }: Confi
       await look(what, one.task.from.file, assertReadable);
   }
   for (const [name, { from, sinks }] of [
-    ...Object.entries<Partial<Rotation>>(authKeys),
-    ...Object.entries(rotations),
+    ...Object.entries<Partial<Rotation>>(sectionOf(config, authKeysSection)),
+    ...Object.entries(sectionOf(config, rotationsSection)),
   ]) {
     if (from?.file !== undefined) await look(`rotation ${name}`, from.file, assertReadable);
     for (const { file } of sinks ?? []) if (file !== undefined) await look(`rotation ${name}`, file, assertCanWrite);

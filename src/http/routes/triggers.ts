@@ -8,7 +8,8 @@ import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import { jsonIn } from "#core/json.ts";
 import { isPlainObject } from "#core/plain-object.ts";
-import type { Triggers } from "#jobs/schedules/config.ts";
+import { sectionOf } from "#config/feature-section.ts";
+import { schedulesSection, type Triggers } from "#jobs/schedules/config.ts";
 import { isSameKey, signatureFault } from "#events/webhook/webhook-signature.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { actorOf } from "../auth/access.ts";
@@ -50,7 +51,8 @@ function addRoute(api: Api, { schedules, config, clock, authFailures }: ControlD
       // Before the handler, whose audit entry names the sender.
       preHandler: (request, _reply, done) => {
         const { schedule } = request.params;
-        const secretOf = Object.hasOwn(config.triggers, schedule) ? config.triggers[schedule] : undefined;
+        const { triggers } = sectionOf(config, schedulesSection);
+        const secretOf = Object.hasOwn(triggers, schedule) ? triggers[schedule] : undefined;
         const {
           "webhook-id": messageId,
           "webhook-timestamp": timestamp,
@@ -61,7 +63,7 @@ function addRoute(api: Api, { schedules, config, clock, authFailures }: ControlD
         const fault = signatureFault({ id: messageId, timestamp, signature, body }, secrets, clock.wallMs());
         if (fault !== undefined || messageId === undefined)
           throw authFailures.count(request.ip, new SimfleetError("UNAUTHENTICATED", inWords[fault ?? "unsigned"]));
-        if (isShared(config.triggers, schedule) && scheduleIn(body) !== schedule) {
+        if (isShared(triggers, schedule) && scheduleIn(body) !== schedule) {
           throw new SimfleetError(
             "UNAUTHENTICATED",
             `Several schedules have this secret, so the body must name the schedule: {"schedule": ${JSON.stringify(schedule)}}`,

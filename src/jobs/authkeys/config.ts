@@ -4,12 +4,13 @@ import { ConfigError } from "#core/errors.ts";
 import { secondMs } from "#core/time.ts";
 import { number, profileName, text } from "#config/value-types.ts";
 import { checkSinks, sink } from "#jobs/credentials/config.ts";
+import type { Known } from "#config/feature-section.ts";
 import type { Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 
 const userName = text("the name of a sub-user", /^[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}$/);
 
-export const authKeysSection = section(
+const schema = section(
   z
     .strictObject({
       graceSeconds: setting(
@@ -26,9 +27,11 @@ export const authKeysSection = section(
   "How AuthKeys are rotated (`simfleet authkeys rotate`), by the name of the profile; with `user`, by a name of your choice. A sink gets a JSON object of `authKeyId` and `authKey`: see docs/rotation.md.",
 );
 
-type AuthKeys = Readonly<z.output<typeof authKeysSection>>;
+export const authKeysSection = { key: "authKeys", schema, read: readAuthKeys };
 
-export function checkAuthKeys(written: AuthKeys, profiles: readonly string[], report: Report): void {
+export type AuthKeys = Readonly<z.output<typeof schema>>;
+
+function readAuthKeys(written: AuthKeys, { profiles }: Known, report: Report): AuthKeys {
   for (const [name, { sinks, user, profile }] of Object.entries(written)) {
     report.checkProfile(`authKeys.${name}`, user === undefined ? name : profile, profiles);
     if (user !== undefined && profiles.includes(name)) {
@@ -36,6 +39,7 @@ export function checkAuthKeys(written: AuthKeys, profiles: readonly string[], re
     }
     checkSinks(`authKeys.${name}`, sinks, report);
   }
+  return written;
 }
 
 export interface KeyUser {

@@ -9,18 +9,19 @@ export const authKeys = feature({
   data: { authkeys: ["authkeys"] },
   audit: "authkeys",
   profileData: ["authkeys"],
+  section: async () => (await import("./config.ts")).authKeysSection,
   events,
-  open: async (kernel) => {
+  open: async (kernel, _, configured) => {
     const { AuthKeyService } = await import("./open.ts");
-    const service = new AuthKeyService(kernel);
-    const { config, logger } = kernel;
+    const service = new AuthKeyService(kernel, configured);
+    const { logger } = kernel;
     return {
       service,
       routes: () => service.endpoints(),
       // A missing setting here does not prevent the rest of the work.
       work: async (profiles) => {
         const { ownerOf } = await import("./config.ts");
-        const owners = Object.keys(config.authKeys).map((name) => ownerOf(config.authKeys, name));
+        const owners = Object.keys(configured).map((name) => ownerOf(configured, name));
         const served = owners.filter(({ profile }) => profiles.includes(profile));
         const started = served.map((owner) => {
           const { profile } = owner;
@@ -32,7 +33,7 @@ export const authKeys = feature({
         });
         return (await Promise.all(started)).flat();
       },
-      folders: async () => (await import("#jobs/credentials/sinks.ts")).foldersOfSinks(config.authKeys),
+      folders: async () => (await import("#jobs/credentials/sinks.ts")).foldersOfSinks(configured),
     };
   },
   commands: {

@@ -1,5 +1,5 @@
 /** AuthKeys and their rotation, for the CLI, the HTTP API and the worker. */
-import { type Config, requireSeal } from "#config/config.ts";
+import { requireSeal } from "#config/config.ts";
 import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { AuthKeyUser } from "#engine/authkey-users.ts";
@@ -14,7 +14,8 @@ import { type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { authKeyAccount, keyToReplace, workersWith, type AuthKeyDeps, rotateAuthKey } from "./work.ts";
-import { type KeyOwner, type KeyUser, findOwner, requireAuthKeyOptions, requireOwner } from "./config.ts";
+import type { AuthKeys, KeyOwner, KeyUser } from "./config.ts";
+import { findOwner, requireAuthKeyOptions, requireOwner } from "./config.ts";
 import * as routes from "./contract.ts";
 import { type AuthKeyRotations, authKeyRotations, type AuthKeyRotation, type AuthKeyState } from "./record.ts";
 import { dayMs } from "#core/time.ts";
@@ -29,10 +30,12 @@ export class AuthKeyService {
   readonly #rotations: AuthKeyRotations;
   /** One rotation at a time, including the grace period of the old AuthKey. */
   readonly #queues: ProfileJobs;
+  readonly #configured: AuthKeys;
   #sinks: SinkDeps | undefined;
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, configured: AuthKeys) {
     this.#kernel = kernel;
+    this.#configured = configured;
     this.#rotations = authKeyRotations(kernel);
     this.#queues = profileJobs("authkeys", "the-authkey", kernel);
   }
@@ -67,9 +70,9 @@ export class AuthKeyService {
    * @throws ConfigError listing what is missing; SimfleetError ROTATION_STATE_CONFLICT with the obstacle; PlatformError
    */
   async plan({ profile, user }: KeyUser, replaceId: string | undefined) {
-    const { config, accounts } = this.#kernel;
-    const owner = requireOwner(config.authKeys, profile, user);
-    requirementsOf(config, owner);
+    const { accounts } = this.#kernel;
+    const owner = requireOwner(this.#configured, profile, user);
+    this.#requirementsOf(owner);
     const inUseHere = () => accounts.of(profile).checkSecrets();
     const present = await this.#rotations.record(owner.name);
     if (present !== undefined && !isRotationOver(present)) {
@@ -92,7 +95,7 @@ export class AuthKeyService {
    */
   async rotate(of: KeyUser, { by, replaceId }: { by: string; replaceId?: string | undefined }) {
     await this.plan(of, replaceId);
-    const owner = requireOwner(this.#kernel.config.authKeys, of.profile, of.user);
+    const owner = requireOwner(this.#configured, of.profile, of.user);
     const rotationId = newRotationId("k", await this.#rotations.nowMs());
     if (!isUnattended(by)) await this.#rotations.release(owner);
     const record = await this.#rotations.begin(owner, { rotationId, replaceId, startedBy: by });
@@ -102,7 +105,7 @@ export class AuthKeyService {
 
   /** The rotation in progress, or the last one; undefined if there never was one. */
   async report({ profile, user }: KeyUser): Promise<routes.AuthKeyRotationReport | undefined> {
-    const owner = findOwner(this.#kernel.config.authKeys, profile, user);
+    const owner = findOwner(this.#configured, profile, user);
     const record = owner && (await this.#rotations.record(owner.name));
     return record && reportOfRotation(record, this.#quietMs(owner));
   }
@@ -115,7 +118,7 @@ export class AuthKeyService {
   async consume(owner: KeyOwner, onIncident: (incident: Incident) => void): Promise<Working> {
     const { config, clock, client, accounts } = this.#kernel;
     const { profile, user } = owner;
-    const { options, keys } = requirementsOf(config, owner);
+    const { options, keys } = this.#requirementsOf(owner);
     const sinks = (this.#sinks ??= openSinks(this.#kernel, "webhooks of AuthKeys"));
     const deps: AuthKeyDeps = {
       ...this.#kernel,
@@ -186,20 +189,21 @@ export class AuthKeyService {
     return (await Promise.all(users)).flat();
   }
 
+  /** All that a rotation cannot do without. @throws ConfigError */
+  #requirementsOf(owner: KeyOwner) {
+    const { config } = this.#kernel;
+    const [secretFile] = config.profiles[owner.profile]?.secrets.files ?? [];
+    requireOperations(config.deployment, ["listAuthKeys", "createAuthKey", "revokeAuthKey"], feature);
+    return {
+      options: requireAuthKeyOptions(this.#configured, owner, secretFile),
+      keys: requireSeal(config, feature),
+    };
+  }
+
   /** How long the old AuthKey has to be unused: at least longer than the last announcement of a process is trusted. */
   #quietMs({ name }: KeyOwner): number {
-    return Math.max(this.#kernel.config.authKeys[name]?.graceMs ?? 0, minQuietMs);
+    return Math.max(this.#configured[name]?.graceMs ?? 0, minQuietMs);
   }
-}
-
-/** All that a rotation cannot do without. @throws ConfigError */
-function requirementsOf(config: Config, owner: KeyOwner) {
-  const [secretFile] = config.profiles[owner.profile]?.secrets.files ?? [];
-  requireOperations(config.deployment, ["listAuthKeys", "createAuthKey", "revokeAuthKey"], feature);
-  return {
-    options: requireAuthKeyOptions(config.authKeys, owner, secretFile),
-    keys: requireSeal(config, feature),
-  };
 }
 
 /** The report, for display and JSON. It never contains a secret. */

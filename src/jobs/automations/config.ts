@@ -3,6 +3,7 @@ import { z } from "zod";
 import { factsOfEvent, knownPatterns, typesMeantBy } from "#events/event.ts";
 import type { AutomationAction } from "#fleet/task.ts";
 import { everySim } from "#fleet/filter.ts";
+import type { Known } from "#config/feature-section.ts";
 import type { Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 import { expecting, integer, path, profileName } from "#config/value-types.ts";
@@ -14,7 +15,7 @@ const eventNames = expecting(
   z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
 );
 
-export const automationsSection = section(
+const schema = section(
   z.strictObject({
     on: setting(eventNames, "Trigger: an event type, `sim.*` for all with this prefix, or a list."),
     where: setting(
@@ -42,12 +43,14 @@ export const automationsSection = section(
   "Event-triggered tasks, each with a name. See docs/schedules.md.",
 );
 
-type Written = z.output<typeof automationsSection>;
+export const automationsSection = { key: "automations", schema, read: readAutomations };
+
+type Written = z.output<typeof schema>;
 
 /** A task that runs when an event occurs and a condition holds. */
 export type Automation = Readonly<ReturnType<typeof readAutomations>[number]>;
 
-export function readAutomations(entries: Written, known: tasks.KnownNames, report: Report) {
+function readAutomations(entries: Written, known: Known, report: Report) {
   return Object.entries(entries).flatMap(([name, written]) => {
     const at = `automations.${name}`;
     const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
@@ -79,7 +82,7 @@ function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly 
 
 function actionOf(
   written: Written[string],
-  { at, on, known, report }: { at: string; on: readonly string[]; known: tasks.KnownNames; report: Report },
+  { at, on, known, report }: { at: string; on: readonly string[]; known: Known; report: Report },
 ): AutomationAction | undefined {
   const { job, profile } = written;
   if (job !== "apply") {

@@ -13,12 +13,13 @@ export const automations = feature({
   name: "automations",
   data: { automations: ["automation", "automation-chain"] },
   audit: "automations",
+  section: async () => (await import("./config.ts")).automationsSection,
   events,
   needs: { inventory, tasks, runs },
-  open: async (kernel, needs) => {
+  open: async (kernel, needs, configured) => {
     const { automationService, actOn } = await import("./service.ts");
     const { automationLog } = await import("./record.ts");
-    const { config, lifecycle, logger } = kernel;
+    const { lifecycle, logger } = kernel;
     const deps = {
       ...kernel,
       tasks: needs.tasks,
@@ -26,7 +27,7 @@ export const automations = feature({
       log: automationLog(kernel),
       runs: needs.runs.service,
     };
-    const service = automationService(config.automations, deps);
+    const service = automationService(configured, deps);
     return {
       service,
       routes: () => service.endpoints(),
@@ -34,7 +35,7 @@ export const automations = feature({
       work: async () => {
         const { consumeFeed } = await import("#events/consumer.ts");
         const onIncident = logIncidents(logger, { job: "automations" });
-        for (const automation of config.automations) {
+        for (const automation of configured) {
           const consumer = await consumeFeed({
             ...kernel,
             name: `automation-${automation.name}`,
@@ -54,6 +55,8 @@ export const automations = feature({
             labels: { automation, outcome },
           })),
         ]),
+      folders: async () =>
+        (await import("#jobs/tasks/tasks.ts")).foldersOfTasks(configured.map(({ action }) => action)),
     };
   },
   commands: {

@@ -4,6 +4,7 @@ import { dayMs, secondMs } from "#core/time.ts";
 import { webhookKey } from "#core/webhook-secret.ts";
 import { credentialsIdForm, successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "#config/deployment.ts";
+import type { Known } from "#config/feature-section.ts";
 import type { Report } from "#config/report.ts";
 import {
   command,
@@ -140,19 +141,15 @@ const structure = z
     maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * dayMs,
   }));
 
-export const rotationsSection = section(
-  structure,
-  "Credential Sets whose secrets are rotated, each with a name. See docs/rotation.md.",
-);
+const schema = section(structure, "Credential Sets whose secrets are rotated, each with a name. See docs/rotation.md.");
 
-export type Rotation = Readonly<ReturnType<typeof readRotations>[string]>;
+export const rotationsSection = { key: "rotations", schema, read: readRotations };
+
+export type Rotations = ReturnType<typeof readRotations>;
+export type Rotation = Readonly<Rotations[string]>;
 
 /** Reads the section and checks it against what the platform definition knows of types and the file of profiles. */
-export function readRotations(
-  entries: Readonly<Record<string, z.output<typeof structure>>>,
-  known: { readonly deployment: Deployment; readonly profiles: readonly string[] },
-  report: Report,
-) {
+function readRotations(entries: z.output<typeof schema>, known: Known, report: Report) {
   const rotations = Object.entries(entries).map(([name, { credentialsId = name, ...settings }]) => {
     return { ...settings, name, credentialsId };
   });

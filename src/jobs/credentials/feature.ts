@@ -8,10 +8,11 @@ export const credentials = feature({
   data: { rotations: ["rotation", "rotations"] },
   audit: "credentials",
   profileData: ["rotations"],
+  section: async () => (await import("./config.ts")).rotationsSection,
   events,
-  open: async (kernel) => {
+  open: async (kernel, _, rotations) => {
     const { CredentialService } = await import("./open.ts");
-    const service = new CredentialService(kernel);
+    const service = new CredentialService(kernel, rotations);
     const { config, logger } = kernel;
     return {
       service,
@@ -27,13 +28,13 @@ export const credentials = feature({
           });
           return Promise.all(works);
         }
-        if (Object.keys(config.rotations).length > 0) {
+        if (Object.keys(rotations).length > 0) {
           const message = "rotations are configured but will not run: no encryption key is set";
           logger.warn({ where: "seal.keyFile" }, message);
         }
         return undefined;
       },
-      folders: async () => (await import("./sinks.ts")).foldersOfSinks(config.rotations),
+      folders: async () => (await import("./sinks.ts")).foldersOfSinks(rotations),
     };
   },
   commands: {

@@ -23,7 +23,7 @@ import { type AccountSets, type RotationAccount, accountSets, feature } from "./
 import { commandRunner } from "./command.ts";
 import { forgetAll, givenSecret } from "./new-secret.ts";
 import type { SinkDeps } from "./sinks.ts";
-import type { Rotation } from "./config.ts";
+import type { Rotation, Rotations } from "./config.ts";
 import * as routes from "./contract.ts";
 import { type RotationLog, type RotationRecord, type RotationState, rotationLog } from "./record.ts";
 import { type Reference, reasonToKeep } from "./references.ts";
@@ -44,6 +44,7 @@ type OfSet = Pick<Call<typeof routes.deleteCredentials>, "params" | "query" | "s
 
 export class CredentialService {
   readonly log: RotationLog;
+  readonly rotations: Rotations;
   readonly #kernel: Kernel;
   /**
    * One job handles all rotations of a profile. It may be delayed for hours between two polls, and runs at once if a rotation
@@ -52,8 +53,9 @@ export class CredentialService {
   readonly #queues: ProfileJobs;
   #context: work.RotationContext | undefined;
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, rotations: Rotations) {
     this.#kernel = kernel;
+    this.rotations = rotations;
     this.log = rotationLog(kernel);
     this.#queues = profileJobs("rotations", "the-rotations", kernel);
   }
@@ -87,7 +89,7 @@ export class CredentialService {
     return (this.#context ??= {
       ...this.#kernel,
       log: this.log,
-      rotations: config.rotations,
+      rotations: this.rotations,
       accountFor: (named) => this.#account(named),
       seal: openSeal(requireSeal(config, feature)),
       sinkDeps: openSinks(this.#kernel, "webhooks"),
@@ -104,7 +106,7 @@ export class CredentialService {
     const sets = this.#sets(profile, signal);
     const found = (await sets.list()).toSorted((a, b) => (a.credentialsId < b.credentialsId ? -1 : 1));
     const named = await sets.referencesTo(found);
-    const rotations = work.rotationsOf(profile, this.#kernel.config.rotations);
+    const rotations = work.rotationsOf(profile, this.rotations);
     return found.map((set) => ({
       ...reportOfSet(set),
       references: named?.get(set.credentialsId) ?? null,
@@ -164,7 +166,7 @@ export class CredentialService {
     const busy = records.find((one) => !isRotationOver(one) && [one.oldId, one.newId].includes(credentialsId));
     if (busy !== undefined)
       throw work.refused(`the rotation ${busy.name} is in progress and works with ${credentialsId}`);
-    const holder = work.rotationsOf(profile, this.#kernel.config.rotations).find((rotation) => {
+    const holder = work.rotationsOf(profile, this.rotations).find((rotation) => {
       const record = records.find(({ name }) => name === rotation.name);
       return work.currentSet(rotation, record, sets)?.credentialsId === credentialsId;
     });
@@ -237,7 +239,7 @@ export class CredentialService {
     const rotations: routes.RotationReport[] = [];
     const unknown: Record<string, string> = {};
     for (const profile of profiles) {
-      const configured = work.rotationsOf(profile, this.#kernel.config.rotations);
+      const configured = work.rotationsOf(profile, this.rotations);
       const records = new Map((await this.log.records(profile)).map((record) => [record.name, record]));
       const factsOf = await this.#facts(configured, records, signal).catch((thrown: unknown) => {
         if (!(thrown instanceof SimfleetError)) throw thrown;
@@ -258,7 +260,7 @@ export class CredentialService {
 
   /** The configured rotation with this name. @throws SimfleetError ROTATION_NOT_FOUND */
   #rotation(name: string): Rotation {
-    const { rotations } = this.#kernel.config;
+    const rotations = this.rotations;
     const rotation = Object.hasOwn(rotations, name) ? rotations[name] : undefined;
     if (rotation !== undefined) return rotation;
     throw notConfigured("ROTATION_NOT_FOUND", "rotation", name, Object.keys(rotations));
@@ -312,9 +314,8 @@ export class CredentialService {
   }
 
   #report(of: Pick<Rotation, "name" | "profile">, record: RotationRecord | undefined, facts?: SetFacts) {
-    const { config, clock } = this.#kernel;
-    const rotation = Object.hasOwn(config.rotations, of.name) ? config.rotations[of.name] : undefined;
-    return reportOfRotation(of, { rotation, record, facts, nowMs: clock.wallMs() });
+    const rotation = Object.hasOwn(this.rotations, of.name) ? this.rotations[of.name] : undefined;
+    return reportOfRotation(of, { rotation, record, facts, nowMs: this.#kernel.clock.wallMs() });
   }
 }
 

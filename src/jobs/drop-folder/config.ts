@@ -1,11 +1,12 @@
 /** The section `dropFolder`: the folder whose files become runs, and the options of these runs. */
 import type { z } from "zod";
+import type { Known } from "#config/feature-section.ts";
 import type { Report } from "#config/report.ts";
 import { group, setting, settingsOf } from "#config/setting.ts";
 import { number, path, profileName, text } from "#config/value-types.ts";
 import * as tasks from "#jobs/tasks/config.ts";
 
-export const dropFolderSection = group({
+const schema = group({
   path: setting(path.optional(), "Folder whose CSV files become runs (docs/drop-folder.md).", {
     fallback: "no folder is watched",
   }),
@@ -27,15 +28,13 @@ export const dropFolderSection = group({
   ),
 });
 
+export const dropFolderSection = { key: "dropFolder", schema, read: readDropFolder };
+
 /** @returns undefined where no folder is configured, or where it is faulty, which `report` then says */
-export function readDropFolder(
-  written: z.output<typeof dropFolderSection>,
-  known: Pick<tasks.KnownNames, "profiles" | "operations" | "wordingOf"> & { readonly selected: string },
-  report: Report,
-) {
+function readDropFolder(written: z.output<typeof schema>, known: Known, report: Report) {
   const { path: folder, profile = known.selected, name, settleSeconds } = written;
   if (!report.isGiven("dropFolder.path")) {
-    const given = settingsOf(dropFolderSection).find((one) => report.isGiven(`dropFolder.${one.path}`));
+    const given = settingsOf(schema).find((one) => report.isGiven(`dropFolder.${one.path}`));
     if (given !== undefined) report.fault(`dropFolder.${given.path}`, "is set without dropFolder.path.");
     return undefined;
   }

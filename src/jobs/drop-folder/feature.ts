@@ -6,11 +6,11 @@ import { runs } from "#jobs/runs/feature.ts";
 
 export const dropFolder = feature({
   name: "drop-folder",
+  section: async () => (await import("./config.ts")).dropFolderSection,
   events,
   needs: { runs },
-  open: (kernel, { runs: { service: runService } }) => ({
+  open: (kernel, { runs: { service: runService } }, folder) => ({
     work: async () => {
-      const { dropFolder: folder } = kernel.config;
       if (folder === undefined) return;
       const { droppedFileRuns, DropFolderWork, watchDropFolder } = await import("./work.ts");
       const report = logIncidents(kernel.logger, { job: "drop-folder" });

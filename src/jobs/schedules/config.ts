@@ -4,17 +4,18 @@ import type { Secret } from "#core/secret.ts";
 import { parsePeriod } from "#core/ago.ts";
 import { parseCron } from "#fleet/time/cron.ts";
 import { secretInFile, signingSecret } from "#config/secrets/secret-file.ts";
+import type { Known } from "#config/feature-section.ts";
 import { orFault, type Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 import { cronText, expecting, integer, number, oneOf, path, period, timezone } from "#config/value-types.ts";
-import { type KnownNames, jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
+import { jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
 
 const missedPolicy = expecting(
   "`once`, `skip`, or `{ within: 15m }` (a whole number and s, m, h or d)",
   z.union([z.enum(["once", "skip"]), z.strictObject({ within: period })]),
 );
 
-export const schedulesSection = section(
+const schema = section(
   z.strictObject({
     cron: setting(
       cronText,
@@ -52,13 +53,15 @@ export const schedulesSection = section(
   "Scheduled tasks, each with a name. See docs/schedules.md.",
 );
 
+export const schedulesSection = { key: "schedules", schema, read: readSchedules };
+
 /** A task that runs at the times of a cron expression. */
 export type Schedule = Readonly<ReturnType<typeof readSchedules>["schedules"][number]>;
 
 /** Secrets of messages that trigger schedules, by the schedule's name; read again at every use. */
 export type Triggers = Readonly<Record<string, () => Secret>>;
 
-export function readSchedules(entries: z.output<typeof schedulesSection>, known: KnownNames, report: Report) {
+function readSchedules(entries: z.output<typeof schema>, known: Known, report: Report) {
   const triggers: [string, () => Secret][] = [];
   const schedules = Object.entries(entries).flatMap(([name, written]) => {
     const at = `schedules.${name}`;

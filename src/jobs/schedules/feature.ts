@@ -10,14 +10,14 @@ export const schedules = feature({
   name: "schedules",
   data: { schedules: ["schedule"] },
   audit: "schedules",
+  section: async () => (await import("./config.ts")).schedulesSection,
   events,
   needs: { tasks, runs },
-  open: async (kernel, needs) => {
+  open: async (kernel, needs, { schedules: configured }) => {
     const { scheduleService } = await import("./service.ts");
     const { scheduleLog } = await import("./record.ts");
     const { pollSchedules, workOnSchedule } = await import("./work.ts");
-    const { clock, logger, lifecycle, config } = kernel;
-    const { schedules: configured } = config;
+    const { clock, logger, lifecycle } = kernel;
     const context = {
       ...kernel,
       log: scheduleLog(kernel),
@@ -45,6 +45,7 @@ export const schedules = feature({
             { metric: "scheduleAge", value: ageMs / secondMs, labels: { schedule } },
           ];
         }),
+      folders: async () => (await import("#jobs/tasks/tasks.ts")).foldersOfTasks(configured.map(({ task }) => task)),
     };
   },
   commands: {

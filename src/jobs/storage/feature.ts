@@ -20,6 +20,7 @@ export const storage = feature({
       inventory: needs.inventory.store,
       syncs: needs.inventory.syncs,
       rotations: needs.credentials.log,
+      configured: needs.credentials.rotations,
       archiveOf: (run) => needs.runs.service.archiveOf(run),
     });
     return {

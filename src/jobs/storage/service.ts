@@ -163,6 +163,8 @@ export interface SweepDeps extends Pick<
   readonly inventory: Inventory;
   readonly syncs: SyncLog;
   readonly rotations: Pick<RotationLog, "records" | "forget">;
+  /** Rotations that are configured, by name: their records are kept. */
+  readonly configured: Readonly<Record<string, unknown>>;
   /** `report`: the document that `runs show --json` prints; `lines`: the results as CSV, read once */
   readonly archiveOf: (run: RunRecord) => { readonly report: object; readonly lines: AsyncIterable<string> };
 }
@@ -200,7 +202,7 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
     const options = { beforeMs: nowMs - retention.goneSimDays * dayMs, keyColumn: deps.keyColumnOf(profile) };
     counts.goneSims += await forgetGoneSims(profile, options, deps);
     for (const rotation of await deps.rotations.records(profile)) {
-      const isKept = Object.hasOwn(config.rotations, rotation.name) || !isRotationOver(rotation);
+      const isKept = Object.hasOwn(deps.configured, rotation.name) || !isRotationOver(rotation);
       if (isKept || (rotation.finishedAtMs ?? rotation.startedAtMs) >= nowMs - retention.rotationDays * dayMs) continue;
       await deps.rotations.forget(rotation);
       counts.rotations += 1;

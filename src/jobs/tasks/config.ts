@@ -12,14 +12,15 @@ import {
   operationNamed,
   setSpeedClassName,
   type SimOperation,
-  type SimOperations,
 } from "#fleet/sim-operation/sim-operation.ts";
-import type { Wording } from "#fleet/sim/sim.ts";
 import { type Task, taskJobs } from "#fleet/task.ts";
+import { type Known, sectionOf } from "#config/feature-section.ts";
 import { orFault, type Report } from "#config/report.ts";
 import { setting } from "#config/setting.ts";
 import { expecting, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
+import { authKeysSection } from "#jobs/authkeys/config.ts";
+import { rotationsSection } from "#jobs/credentials/config.ts";
 
 export const filterText = expecting(
   "a filter such as `tags.site=stadium` (docs/inventory.md), or a list of them",
@@ -97,19 +98,6 @@ export const jobKind = oneOf(taskJobs);
 
 export type WrittenTask = z.output<z.ZodObject<typeof taskKeys>> & { readonly job: Task["job"] };
 
-export interface KnownNames {
-  readonly profiles: readonly string[];
-  /** Rotations by name, with the profile of each. */
-  readonly rotations: Readonly<Record<string, { readonly profile: string }>>;
-  /** Fields of the SIMs of a profile that the inventory keeps, their key among them. */
-  readonly fieldsOf: (profile: string) => readonly string[];
-  /** SIM operations of the platform definition, and the wording by which a profile uses them. */
-  readonly operations: SimOperations;
-  readonly wordingOf: (profile: string) => Wording;
-  /** Profiles whose AuthKey can be rotated. */
-  readonly authKeys: readonly string[];
-}
-
 const applyKeys = Object.keys({ ...operationKeys, ...runOptionKeys }) as (keyof WrittenTask)[];
 
 const keysOf: Readonly<Record<Task["job"], readonly (keyof WrittenTask)[]>> = {
@@ -122,7 +110,7 @@ const keysOf: Readonly<Record<Task["job"], readonly (keyof WrittenTask)[]>> = {
 };
 
 /** @returns the task; undefined when it has a fault, which `problems` got */
-export function taskOf(written: WrittenTask, { at, known, report }: { at: string; known: KnownNames; report: Report }) {
+export function taskOf(written: WrittenTask, { at, known, report }: { at: string; known: Known; report: Report }) {
   const { problems } = report;
   const before = problems.length;
   const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
@@ -138,7 +126,7 @@ export function taskOf(written: WrittenTask, { at, known, report }: { at: string
 
 type Fault = (key: string, message: string) => void;
 
-function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known: KnownNames }): Task | undefined {
+function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known: Known }): Task | undefined {
   const { job, profile, rotation = "", file } = written;
   switch (job) {
     case "sync":
@@ -151,22 +139,25 @@ function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known:
     case "apply":
       return applyOf(written, { fault, known });
     case "rotate": {
-      const found = Object.hasOwn(known.rotations, rotation) ? known.rotations[rotation] : undefined;
+      const rotations = sectionOf(known, rotationsSection);
+      const found = Object.hasOwn(rotations, rotation) ? rotations[rotation] : undefined;
       if (found !== undefined) return { job, rotation, profile: found.profile };
-      const names = Object.keys(known.rotations);
-      fault("rotation", `has to name an entry of rotations.${suggestion(rotation, names)}`);
+      fault("rotation", `has to name an entry of rotations.${suggestion(rotation, Object.keys(rotations))}`);
       return undefined;
     }
-    case "rotate-authkey":
-      if (!known.authKeys.includes(profile)) fault("job", `needs the section authKeys.${profile} (docs/rotation.md).`);
+    case "rotate-authkey": {
+      const authKeys = sectionOf(known, authKeysSection);
+      if (!Object.hasOwn(authKeys, profile) || authKeys[profile]?.user !== undefined)
+        fault("job", `needs the section authKeys.${profile} (docs/rotation.md).`);
       return { job, profile };
+    }
     case "report":
       if (file === undefined) fault("file", "is missing; it is the JSON file that the report is written to.");
       return { job, profile, file: file ?? "" };
   }
 }
 
-function applyOf(written: WrittenTask, { fault, known }: { fault: Fault; known: KnownNames }): Task | undefined {
+function applyOf(written: WrittenTask, { fault, known }: { fault: Fault; known: Known }): Task | undefined {
   const { profile, where, file } = written;
   if ((where === undefined) === (file === undefined)) {
     fault("where", "is required, or file instead of it: exactly one selects the SIMs.");
@@ -217,12 +208,12 @@ type WrittenOperation = Pick<WrittenTask, keyof typeof operationKeys>;
  */
 export function operationOf(
   written: WrittenOperation,
-  of: { known: Pick<KnownNames, "operations" | "wordingOf">; profile: string; inputs: "all" | "some" },
+  of: { known: Pick<Known, "deployment" | "wordingOf">; profile: string; inputs: "all" | "some" },
   fault: Fault,
 ) {
   const { operation: name = setSpeedClassName, speedClass } = written;
   const operation = orFault(
-    () => operationFor(operationNamed(of.known.operations, name), of.known.wordingOf(of.profile)),
+    () => operationFor(operationNamed(of.known.deployment.simOperations, name), of.known.wordingOf(of.profile)),
     (message) => fault("operation", `${message}.`),
   );
   if (operation === undefined) return undefined;

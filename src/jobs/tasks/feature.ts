@@ -9,10 +9,5 @@ import { feature } from "#cli/feature.ts";
 export const tasks = feature({
   name: "tasks",
   needs: { runs, inventory, usage, credentials, authKeys },
-  open: async ({ config }, needs) => {
-    const { ServiceTasks, foldersOfTasks } = await import("./tasks.ts");
-    const service = new ServiceTasks(needs);
-    const configured = [...config.schedules.map(({ task }) => task), ...config.automations.map(({ action }) => action)];
-    return { service, folders: () => foldersOfTasks(configured) };
-  },
+  open: async (_, needs) => ({ service: new (await import("./tasks.ts")).ServiceTasks(needs) }),
 });

@@ -1,12 +1,13 @@
 /** The section `usage`: how much a SIM may use in a day or month before an event says so. */
 import { z } from "zod";
 import { byteUnits, everySim } from "#fleet/filter.ts";
+import type { Known } from "#config/feature-section.ts";
 import type { Report } from "#config/report.ts";
 import { group, listed, setting } from "#config/setting.ts";
 import { dataSize, oneOf, plainName } from "#config/value-types.ts";
-import { type KnownNames, filterText, readFilter } from "#jobs/tasks/config.ts";
+import { filterText, readFilter } from "#jobs/tasks/config.ts";
 
-export const usageSection = group({
+const schema = group({
   thresholds: listed(
     z.strictObject({
       name: setting(plainName, "Name of the threshold, as the event `sim.usage-crossed` has it."),
@@ -18,14 +19,12 @@ export const usageSection = group({
   ),
 });
 
+export const usageSection = { key: "usage", schema, read: readUsage };
+
 /** An amount of data in a day or month, in bytes, above which the usage of a SIM is reported. */
 export type Threshold = ReturnType<typeof readUsage>["thresholds"][number];
 
-export function readUsage(
-  { thresholds: written }: z.output<typeof usageSection>,
-  { fieldsOf, selected }: Pick<KnownNames, "fieldsOf"> & { readonly selected: string },
-  report: Report,
-) {
+function readUsage({ thresholds: written }: z.output<typeof schema>, { fieldsOf, selected }: Known, report: Report) {
   const thresholds = written.map(({ where, over, ...threshold }, nth) => {
     const at = `usage.thresholds.${nth}`;
     if (written.findIndex(({ name }) => name === threshold.name) < nth) {

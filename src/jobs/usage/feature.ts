@@ -6,7 +6,9 @@ import { events } from "./events.ts";
 export const usage = feature({
   name: "usage",
   audit: "syncs",
+  section: async () => (await import("./config.ts")).usageSection,
   events,
   needs: { inventory },
-  open: async (kernel, needs) => (await import("./open.ts")).openUsage(kernel, needs.inventory),
+  open: async (kernel, needs, section) =>
+    (await import("./open.ts")).openUsage(kernel, { ...needs.inventory, ...section }),
 });

@@ -241,17 +241,17 @@ export type UsageService = ReturnType<typeof openUsage>["service"];
 /** A sync that has started. `report` rejects as `readUsage`. */
 type StartedSync = Readonly<{ syncId: string; report: Promise<routes.UsageReport> }>;
 
-export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store">) {
+export function openUsage(kernel: Kernel, of: Pick<OpenInventory, "store"> & Pick<UsageSync, "thresholds">) {
   const { config, clock, feed, lifecycle, logger } = kernel;
   const running = new Map<string, StartedSync>();
   let closing: AbortController | undefined;
   const context = {
     ...kernel,
-    inventory: store,
+    inventory: of.store,
     operations: () => requireOperations(config.deployment, ["exportUsage", "getExportedFile"], "Reading the usage"),
     hosts: config.deployment.downloads.hosts,
     proxy: config.proxy,
-    thresholds: config.usage.thresholds,
+    thresholds: of.thresholds,
   };
 
   const read = async (profile: string, startedAtMs: number, syncId: string, signal: AbortSignal) => {

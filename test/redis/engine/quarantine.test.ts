@@ -76,14 +76,15 @@ it("a rotation that was quarantined is continued by a request of a person, not b
   await harness.begin();
   await harness.work({ ...harness.context(), guard: deadly });
   const { rotation, clock } = harness;
-  const service = new CredentialService({
+  const kernel = {
     ...place,
     bounds: keptBounds,
     clock,
     workerRegistry: openWorkerRegistry(place),
     lifecycle: { onStop: (_: string, stop: () => Promise<void>) => onTestFinished(stop) },
-    config: { rotations: { [rotation.name]: rotation }, seal: { key: harness.key }, unread: [] },
-  } as unknown as Kernel);
+    config: { seal: { key: harness.key }, unread: [] },
+  } as unknown as Kernel;
+  const service = new CredentialService(kernel, { [rotation.name]: rotation });
   const { signal } = new AbortController();
   expect((await service.rotate(rotation.name, { by: "schedule:monthly", signal })).waitsFor).toBe("quarantined");
   expect((await service.rotate(rotation.name, { by: "cli:anna", signal })).waitsFor).toBeNull();

@@ -102,8 +102,9 @@ export function sweepDeps(deps: StoreDeps & { clock: Clock }, retention = kept):
     inventory: new Inventory(deps),
     syncs: new SyncLog(deps),
     rotations: rotationLog(deps),
+    configured: {},
     features,
-    config: { profiles: { default: {} }, rotations: {}, retention, audit: { keepMs: dayMs } } as unknown as Config,
+    config: { profiles: { default: {} }, retention, audit: { keepMs: dayMs } } as unknown as Config,
     keyColumnOf: () => "simId",
     archiveOf: (record) => ({
       report: { runId: record.runId },

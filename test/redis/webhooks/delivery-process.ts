@@ -24,11 +24,7 @@ const redis = connections.connect("killed");
 const keys = new Keys(prefix);
 const clock = systemClock;
 const names = [webhookOf("all"), webhookOf("added", { events: ["sim.added"] })];
-const config = {
-  events: keptBounds,
-  retention: { deliveryDays: 3 },
-  profile: "default",
-};
+const config = { events: keptBounds, retention: { deliveryDays: 3 }, profile: "default" };
 const receivers = Object.fromEntries(
   names.map((webhook) => [
     webhook.name,
@@ -43,12 +39,7 @@ const kernel = {
   lifecycle: new Lifecycle(),
   userAgent: "simfleet/test",
   guard: noGuard,
-  feed: new Feed({
-    redis,
-    keys,
-    clock,
-    bounds: keptBounds,
-  }),
+  feed: new Feed({ redis, keys, clock, bounds: keptBounds }),
   keys,
   bounds: keptBounds,
   connect,

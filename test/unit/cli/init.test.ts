@@ -10,7 +10,7 @@ import { requirePlatform } from "#config/config.ts";
 import { withPathsFrom } from "#config/read-settings.ts";
 import { features } from "#features.ts";
 import { type Ended, processIo } from "../../support/process-io.ts";
-import { configSchema, loadConfig } from "../../support/configuration.ts";
+import { configSchema, loadConfig } from "../config/support.ts";
 
 let folder: string;
 beforeAll(async () => {

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { requireAuthKeyOptions, requireOwner } from "#jobs/authkeys/config.ts";
-import { load, problemsIn, problemsOf } from "./support.ts";
+import { authKeysSection, requireAuthKeyOptions, requireOwner } from "#jobs/authkeys/config.ts";
+import { problemsIn, problemsOf, reading } from "./support.ts";
 
+const load = reading(authKeysSection);
 const plant = { name: "plant", profile: "plant" };
 
 describe("AuthKey rotation settings", () => {
   it("AuthKey rotation is configured per profile with a default grace period of one day", () => {
-    const { authKeys } = load(`profiles: { default: {}, plant: {} }
+    const authKeys = load(`profiles: { default: {}, plant: {} }
 authKeys:
   default: { sinks: [{ file: /run/secrets/auth-key }] }
   plant: { sinks: [{ command: [/usr/local/bin/store, plant] }], graceSeconds: 60 }
@@ -50,7 +51,7 @@ authKeys:
   });
 
   it("an entry for a sub-user has a name of its own, and is found by its profile and user", () => {
-    const { authKeys } = load("authKeys: { a: { user: robot, sinks: [{ file: /a }] } }\n");
+    const authKeys = load("authKeys: { a: { user: robot, sinks: [{ file: /a }] } }\n");
     expect(requireOwner(authKeys, "default", "robot")).toEqual({ name: "a", profile: "default", user: "robot" });
     const [problem = ""] = problemsIn(() => requireOwner(authKeys, "default", "other"));
     expect(problem).toMatch(/has no entry for the user other of the profile default; add .*\n +authKeys:/);

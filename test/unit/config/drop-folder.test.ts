@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { load as loadConfig, problemsOf } from "./support.ts";
+import { dropFolderSection } from "#jobs/drop-folder/config.ts";
+import { problemsOf, reading } from "./support.ts";
 
-const load = (...written: Parameters<typeof loadConfig>) => loadConfig(...written).dropFolder;
+const load = reading(dropFolderSection);
 
 describe("drop folder settings", () => {
   it("the drop folder settings require only a path", () => {
@@ -12,9 +13,7 @@ describe("drop folder settings", () => {
       settleMs: 5e3,
       operation: "set-speed-class",
       set: {},
-      options: {
-        partial: false,
-      },
+      options: { partial: false },
     });
     expect(load("dropFolder:")).toBeUndefined();
   });

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isRoot, unlessRoot } from "../../support/left-out.ts";
-import { problemsIn } from "./support.ts";
-import { loadConfig } from "../../support/configuration.ts";
+import { loadConfig, problemsIn } from "./support.ts";
 
 const file = "config/simfleet.yaml";
 let folder: string;

@@ -9,7 +9,7 @@ import { jsonSchemaOf } from "#cli/commands/schema.ts";
 import { copyOf } from "#config/read-settings.ts";
 import { bare } from "#config/setting.ts";
 import { seeds } from "../../support/long.ts";
-import { configSchema } from "../../support/configuration.ts";
+import { configSchema } from "./support.ts";
 
 const ajv = new Ajv({ allowUnionTypes: true, validateFormats: false, logger: false });
 const isValid = ajv.compile(jsonSchemaOf(configSchema));

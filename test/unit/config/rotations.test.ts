@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { requireSeal } from "#config/config.ts";
-import { fileOf, load, problemsOf } from "./support.ts";
-import { loadConfig } from "../../support/configuration.ts";
+import { rotationsSection } from "#jobs/credentials/config.ts";
+import { fileOf, loadConfig, problemsOf, reading } from "./support.ts";
 
 const generated = "generate: { field: key, bytes: 32 }, sinks: [ { file: /run/out/psk } ]";
 
 describe("rotation settings", () => {
   it("a rotation needs few settings when the defaults apply", () => {
-    const { rotations } = load(`rotations: { mqtt-psk: { type: psk, ${generated} } }`);
+    const rotations = reading(rotationsSection)(`rotations: { mqtt-psk: { type: psk, ${generated} } }`);
     expect(rotations["mqtt-psk"]).toEqual({
       name: "mqtt-psk",
       profile: "default",

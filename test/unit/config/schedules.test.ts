@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { sectionOf } from "#config/feature-section.ts";
 import { freezesSection } from "#config/sections/freezes.ts";
-import { load, problemsOf } from "./support.ts";
+import { schedulesSection } from "#jobs/schedules/config.ts";
+import { problemsOf, reading } from "./support.ts";
 
 function faultsOf(yaml: string): Record<string, string> {
   return Object.fromEntries(problemsOf(yaml).map((problem) => problem.split(/: (.*)/s)));
@@ -11,7 +11,7 @@ const missedFault = "must be `once`, `skip`, or `{ within: 15m }` (a whole numbe
 
 describe("schedule settings", () => {
   it("schedules are read with their defaults", () => {
-    const { schedules } = load(`
+    const { schedules } = reading(schedulesSection)(`
 schedules:
   nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync }
   stadium-up: { cron: "0 8 * * 1-5", timezone: Asia/Tokyo, job: apply, where: "tags.site=stadium", speedClass: s1.fast, skipUnchanged: true }
@@ -108,12 +108,12 @@ schedules:
 
 describe("freeze settings", () => {
   it("a freeze is read as one period or as recurring times", () => {
-    const config = load(`
+    const freezes = reading(freezesSection)(`
 freezes:
   year-end: { from: "2026-12-24T00:00:00+09:00", to: "2027-01-04T09:00:00+09:00" }
   office: { cron: "0 8 * * 1-5", minutes: 600, timezone: Europe/Berlin, profile: default }
 `);
-    expect(sectionOf(config, freezesSection)).toMatchObject([
+    expect(freezes).toMatchObject([
       {
         name: "year-end",
         when: { fromMs: Date.parse("2026-12-23T15:00:00Z"), toMs: Date.parse("2027-01-04T00:00:00Z") },

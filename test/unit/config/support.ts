@@ -3,9 +3,12 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "#config/config.ts";
+import { type ReadOf, type Section, sectionOf, sectionsOf } from "#config/feature-section.ts";
 import type { Environment } from "#config/read-settings.ts";
+import { type ConfigSource, loadConfig as loadWith } from "#config/load.ts";
+import { schemaWith } from "#config/schema.ts";
 import { ConfigError } from "#core/errors.ts";
-import { loadConfig } from "../../support/configuration.ts";
+import { features } from "#features.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "simfleet-config-"));
 let files = 0;
@@ -19,8 +22,17 @@ export function fileOf(content: string | Buffer, mode = 0o600): string {
   return path;
 }
 
+const sections = await sectionsOf(features);
+export const configSchema = schemaWith(sections);
+export const loadConfig = (source: ConfigSource): Config => loadWith({ sections, ...source });
+
 export function load(yaml: string, env: Environment = {}): Config {
   return loadConfig({ file: fileOf(yaml), env });
+}
+
+/** Loads a section as its feature gets it. */
+export function reading<S extends Section>(section: S) {
+  return (yaml: string, env?: Environment): ReadOf<S> => sectionOf(load(yaml, env), section);
 }
 
 export function problemsOf(yaml: string, env?: Environment): string[] {

@@ -1,10 +1,9 @@
 /** The name of a configuration's tasks: what changes it, and what does not. */
 import { expect, it } from "vitest";
-import { fileOf } from "./support.ts";
-import { loadConfig } from "../../support/configuration.ts";
+import { load } from "./support.ts";
 
 const hashOf = (yaml: string): string | undefined =>
-  loadConfig({ file: fileOf(yaml), env: { SIMFLEET_AUTH_KEY_ID: "id", SIMFLEET_AUTH_KEY: "secret" } }).tasksHash;
+  load(yaml, { SIMFLEET_AUTH_KEY_ID: "id", SIMFLEET_AUTH_KEY: "secret" }).tasksHash;
 
 it("a configuration without tasks has no name for them", () => {
   expect([hashOf(""), hashOf("http: { port: 9000 }")]).toEqual([undefined, undefined]);

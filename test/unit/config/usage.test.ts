@@ -1,16 +1,15 @@
 /** The section `usage`, and the job that reads it. */
 import { expect, it } from "vitest";
-import { load, problemsOf } from "./support.ts";
+import { schedulesSection } from "#jobs/schedules/config.ts";
+import { usageSection } from "#jobs/usage/config.ts";
+import { problemsOf, reading } from "./support.ts";
 
+const load = reading(usageSection);
 const thresholds = (entry: string): string => `deployment: soracom\nusage: { thresholds: [ ${entry} ] }\n`;
 
 it("thresholds are read in bytes, with a filter for all SIMs by default", () => {
-  const { usage } = load(
-    thresholds(
-      '{ name: much, over: 500MB, per: month, where: "tags.site=berlin" }, { name: day, over: 1.5 GB, per: day }',
-    ),
-  );
-  expect(usage.thresholds).toMatchObject([
+  const much = '{ name: much, over: 500MB, per: month, where: "tags.site=berlin" }';
+  expect(load(thresholds(`${much}, { name: day, over: 1.5 GB, per: day }`)).thresholds).toMatchObject([
     { name: "much", over: 500_000_000, per: "month", where: { text: "tags.site=berlin" } },
     { name: "day", over: 1_500_000_000, per: "day", where: { text: "" } },
   ]);
@@ -34,13 +33,14 @@ it.each([
 });
 
 it("thresholds can come from the environment", () => {
-  const { usage } = load("deployment: soracom\n", { SIMFLEET_USAGE_THRESHOLDS: "[{ name: a, over: 1KB, per: day }]" });
+  const usage = load("deployment: soracom\n", { SIMFLEET_USAGE_THRESHOLDS: "[{ name: a, over: 1KB, per: day }]" });
   expect(usage.thresholds).toMatchObject([{ name: "a", over: 1_000 }]);
 });
 
 it("the job usage needs a platform definition that describes the export", () => {
   const schedule = 'schedules: { hourly: { cron: "0 * * * *", job: usage } }\n';
-  expect(load(`deployment: soracom\n${schedule}`).schedules[0]?.task).toEqual({ job: "usage", profile: "default" });
+  const { schedules } = reading(schedulesSection)(`deployment: soracom\n${schedule}`);
+  expect(schedules[0]?.task).toEqual({ job: "usage", profile: "default" });
   expect(problemsOf(schedule)).toEqual([
     expect.stringMatching(/^schedules\.hourly\.job: needs operations\.exportUsage/),
   ]);

@@ -1,14 +1,13 @@
 /** The section `webhooks`: what is read, what is rejected and in which words, and files that change at run time. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { sectionOf } from "#config/feature-section.ts";
 import { liveSecrets } from "#core/secret.ts";
 import { webhooksSection } from "#jobs/webhooks/config.ts";
 import { scrub } from "#telemetry/logger.ts";
-import { fileOf, load as loadConfig, problemsOf } from "./support.ts";
+import { fileOf, problemsOf, reading } from "./support.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-const load = (yaml: string) => sectionOf(loadConfig(yaml), webhooksSection);
+const load = reading(webhooksSection);
 describe("webhook settings", () => {
   it("a webhook needs few settings when the defaults apply", () => {
     const { ops } = load(

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { settingsOf } from "#config/setting.ts";
-import { fileOf } from "../config/support.ts";
+import { configSchema, fileOf, reading } from "../config/support.ts";
 import { projectDir } from "./run-script.ts";
-import { configSchema, loadConfig } from "../../support/configuration.ts";
+import { schedulesSection } from "#jobs/schedules/config.ts";
 
 const read = (path: string): string => readFileSync(join(projectDir, path), "utf8");
 
@@ -186,9 +186,9 @@ describe("compose.yaml", () => {
     const whole = example.replace(/^( *)# ([a-zA-Z-]+: .*)$/gm, "$1$2");
     expect(whole.match(/^ *[a-zA-Z-]+: \{ cron: .*$/gm)).toHaveLength(3);
     expect(Object.keys(parse(example) as object)).toEqual(["dropFolder", "schedules"]);
-    const file = fileOf(whole.replaceAll("/run/secrets/seal-key", fileOf("5ea1".repeat(16))));
+    const yaml = whole.replaceAll("/run/secrets/seal-key", fileOf("5ea1".repeat(16)));
     const env = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
-    const { schedules } = loadConfig({ file, env });
+    const { schedules } = reading(schedulesSection)(yaml, env);
     expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync", "morning-apply", "monthly-key"]);
   });
 

@@ -1,6 +1,7 @@
 /** `simfleet authkeys …`: the AuthKeys of the user that a profile authenticates as. */
 import { authKeys } from "../feature.ts";
-import { requireOwner } from "../config.ts";
+import { authKeysSection, requireOwner } from "../config.ts";
+import { sectionOf } from "#config/feature-section.ts";
 import { type Context, withCaller, yesOption } from "#cli/context.ts";
 import { answerList, listOf, withListOptions } from "#cli/list.ts";
 import { Command } from "@commander-js/extra-typings";
@@ -67,7 +68,8 @@ function rotateCommand(context: Context): Command {
     }
     const body = replace === undefined ? undefined : { replace };
     const begun = await client.call(routes.rotateAuthKey, { query: { profile, user }, body });
-    const work = app && localWork(app, authKeys, requireOwner(app.kernel.config.authKeys, profile, user));
+    const work =
+      app && localWork(app, authKeys, requireOwner(sectionOf(app.kernel.config, authKeysSection), profile, user));
     const resumeCommand = `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`;
     if (flags.detach === true) {
       output.answer(begun, (shown) => shown.rotationId);
