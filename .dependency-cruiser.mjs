@@ -150,21 +150,17 @@ export const packages = {
   },
 };
 
-/** The sections of features, which the loader reads. */
-const sections = ["^src/jobs/[a-z-]+/config[.]ts$"];
-
 const importRules = Object.entries(modules).map(([module, { imports, reason }]) => ({
   name: `imports-of-${module.replace("/", "-")}`,
   comment: `${module} imports from ${imports.join(", ") || "no other module"}. ${reason}`,
   severity: "error",
   // A feature.ts and open.ts tie a feature to the kernel and to the features that it needs, and feature.ts to the command
-  // line, of which its commands are a part. Its config.ts is a part of the loader.
+  // line, of which its commands are a part. Its config.ts builds on the loader.
   from: { path: `^src/${module}/`, pathNot: "/((feature|open|config)[.]ts$|commands([.]ts$|/))" },
   to: {
     path: "^src/",
     pathNot: [
       `^src/(${[module, ...imports].join("|")})/`,
-      ...(module === "config" ? sections : []),
       ...(module.startsWith("jobs/") ? [`^src/${kernelTypes.file}$`] : []),
     ],
   },

@@ -35,7 +35,7 @@ export interface Known {
   readonly deployment: Deployment;
   /** Fields of the SIMs of a profile that the inventory keeps, their key among them. */
   readonly fieldsOf: (profile: string) => readonly string[];
-  /** The wording by which a profile uses the operations of the deployment. */
+  /** The wording by which a profile uses the operations of the platform definition. */
   readonly wordingOf: (profile: string) => Wording;
   /** Sections of features that come before in the list, by key. */
   readonly sections: Readonly<Record<string, unknown>>;

@@ -4,12 +4,12 @@
  * The sections of features are their own.
  */
 import { z } from "zod";
-import { archiveSettings, retentionSettings } from "#jobs/storage/config.ts";
 import { dayMs, secondMs } from "#core/time.ts";
 import { usualFields } from "#fleet/sim/sim-fields.ts";
 import { gatewaySection, httpSection } from "./sections/http.ts";
 import { languageSetting, profilesSection } from "./sections/profiles.ts";
 import { redisSection } from "./sections/redis.ts";
+import { archiveSettings, retentionSettings } from "./sections/retention.ts";
 import { sealSection } from "./sections/seal-key.ts";
 import type { Section } from "./feature-section.ts";
 import { group, secret, secretOf, setting } from "./setting.ts";

@@ -17,7 +17,7 @@ import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { resultLines } from "#jobs/runs/results/results.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { Keys } from "#redis/keys.ts";
-import type { Retention } from "#jobs/storage/config.ts";
+import type { Retention } from "#config/sections/retention.ts";
 import { type SweepDeps, sweep } from "#jobs/storage/service.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { begunAtMs, keptBounds, settledAs, submit } from "../ledger/run-of.ts";

@@ -1,7 +1,7 @@
 /** The sections `retention` and `archive`: how long ended work is kept in Redis, and where results go before. */
 import type { z } from "zod";
-import { group, setting } from "#config/setting.ts";
-import { number, path } from "#config/value-types.ts";
+import { group, setting } from "../setting.ts";
+import { number, path } from "../value-types.ts";
 
 const keptDays = number(0.01, 36_500);
 
