@@ -84,7 +84,8 @@ export const names = expecting(
 );
 
 export function oneOf<const T extends readonly [string, ...string[]]>(words: T) {
-  return expecting(words.map((word) => `\`${word}\``).join(", "), z.enum(words));
+  const listed = words.map((word) => `\`${word}\``).join(", ");
+  return expecting(listed.replace(/, (?=[^,]*$)/, " or "), z.enum(words));
 }
 
 export function someOf<const T extends readonly [string, ...string[]]>(words: T) {

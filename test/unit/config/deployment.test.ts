@@ -237,9 +237,9 @@ it("every error in a deployment file is reported with its key, and a wrong key w
   ];
   const { problems } = load("faulty.yaml", text.join("\n"));
   expect(problems.map(({ where, message }) => [where.replace(`${folder}/`, ""), message])).toEqual([
-    ["faulty.yaml: extends", 'must be `svc`, `soracom`; it is "acme".'],
+    ["faulty.yaml: extends", 'must be `svc` or `soracom`; it is "acme".'],
     ["faulty.yaml: endpoints.global", expect.stringContaining("https")],
-    ["faulty.yaml: quota.scope", 'must be `operator`, `principal`; it is "user".'],
+    ["faulty.yaml: quota.scope", 'must be `operator` or `principal`; it is "user".'],
     ["faulty.yaml: operations.listGroup", "There is no such key. Did you mean listGroups?"],
     ["faulty.yaml: speedclasses", "There is no such key. Did you mean speedClasses?"],
   ]);

@@ -255,7 +255,7 @@ describe("configuration problems", () => {
         "SIMFLEET_RESREVE: There is no such variable. Did you mean SIMFLEET_RESERVE?",
         "limits.reserve: must be `auto`, or a number from 0 to 0.9; it is 2.",
         'SIMFLEET_HTTP_PORT: must be a whole number from 0 to 65535; it is "eighty".',
-        'profiles.default.coverage: must be `g`, `jp`; it is "eu".',
+        'profiles.default.coverage: must be `g` or `jp`; it is "eu".',
       ].toSorted(),
     );
   });
@@ -291,7 +291,7 @@ describe("configuration problems", () => {
       { SIMFLEET_REDIS_URL: "http://u:hunter2@x" },
       "SIMFLEET_REDIS_URL: must be an address such as redis://host:6379 or rediss://host:6380/1.",
     ],
-    ["a bad value", { SIMFLEET_LANGUAGE: "de" }, 'SIMFLEET_LANGUAGE: must be `en`, `ja`; it is "de".'],
+    ["a bad value", { SIMFLEET_LANGUAGE: "de" }, 'SIMFLEET_LANGUAGE: must be `en` or `ja`; it is "de".'],
     ["a shell's home folder", "dataDir: ~/data\n", 'dataDir: must be a path (`~` is not expanded); it is "~/data".'],
     [
       "an algorithm without a key, also while JWTs are not accepted",

@@ -40,7 +40,7 @@ rotations:
       "rotations.a.type: is missing; it is the type of a Credential Set.",
       "rotations.a.generate.bites: There is no such setting. Did you mean bytes?",
       "rotations.a.generate: must have either bytes or length.",
-      "rotations.a.strategy: must be `successor`, `in-place`.",
+      "rotations.a.strategy: must be `successor` or `in-place`.",
       "rotations.a.graceSeconds: must be a number from 0 to 31536000.",
       "rotations.a.sinks.0: must have exactly one of file, command, kubernetesSecret and webhook.",
       "rotations.a.sinks.1.webhook.url: must be an https URL without a user name (http is allowed only for this machine).",

@@ -74,7 +74,7 @@ test.each<[string, string | [from: string, to: string], string]>([
     "undo.set names {before.groupId}, which is not among sets",
   ],
   ["an undo of nothing", ['sets: { "tags.name": "{name}" }', "undo: { operation: unset-group }"], "undo needs sets"],
-  ["a danger that is none", "danger: deadly", "danger must be `normal`, `costly`, `irreversible`."],
+  ["a danger that is none", "danger: deadly", "danger must be `normal`, `costly` or `irreversible`."],
   ["costlyWhen without danger", "costlyWhen: status=standby", "costlyWhen needs danger: costly."],
   ["an unknown key", "summry: x", "summry There is no such key. Did you mean summary?"],
 ])("a SIM operation with %s is refused", (_, change, problem) => {

@@ -16,7 +16,7 @@ it("thresholds are read in bytes, with a filter for all SIMs by default", () => 
 });
 
 it.each([
-  ["without a period", "{ name: a, over: 5MB }", /^usage\.thresholds\.0\.per: is missing; it is `day`, `month`\.$/],
+  ["without a period", "{ name: a, over: 5MB }", /^usage\.thresholds\.0\.per: is missing; it is `day` or `month`\.$/],
   ["with another unit", "{ name: a, over: 5MiB, per: day }", /^usage\.thresholds\.0\.over: must be a number and B, KB/],
   [
     "with the name of another",

@@ -41,7 +41,7 @@ webhooks:
       "webhooks.b.event: There is no such setting. Did you mean events?",
       "webhooks.b: must have either url or urlFile.",
       'webhooks.d.events: must be a list of event types such as `["run.*", "credential.failed"]`.',
-      "webhooks.d.format: must be `standard`, `slack`, `teams`, `text`.",
+      "webhooks.d.format: must be `standard`, `slack`, `teams` or `text`.",
       "webhooks.c.url: leads into a private network, which allowPrivate: true allows.",
       expect.stringContaining("webhooks.c.secretFile: is required to sign messages: a file of whsec_"),
       "webhooks.e.secret: is for the format standard alone.",
