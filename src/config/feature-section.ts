@@ -19,6 +19,8 @@ export interface Section {
   readonly schema: z.ZodType;
   /** Checks what is written, and makes of it what the feature uses; absent: the feature uses it as it is written. */
   readonly read?: (written: never, known: Known, report: Report) => unknown;
+  /** Whether two processes compare it as it is read, since it depends on other settings. Default: as it is written. */
+  readonly isHashedAsRead?: true;
 }
 
 /** The type that `sectionOf` returns. */

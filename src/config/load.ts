@@ -67,8 +67,8 @@ export function loadConfig({ file: given, env = process.env, sections = [], isFo
   const config = {
     file,
     ...assembled,
-    /** Names what the task sections say; undefined: nothing. */
-    tasksHash: hashOfTasks(settings, sections),
+    /** Names what the sections of features say; undefined: nothing. */
+    tasksHash: hashOfTasks(settings, assembled.sections, sections),
   };
   if (report.problems.length > 0) throw report.error();
   return config;
@@ -250,10 +250,11 @@ export function homeOfUser(): string {
  * Names what the sections of features say, so that two processes can compare it: 12 hexadecimal digits.
  * @returns undefined if they say nothing
  */
-function hashOfTasks(settings: object, sections: readonly Section[]): string | undefined {
-  const said = sections.flatMap(({ key, schema }) => {
+function hashOfTasks(settings: object, read: Known["sections"], sections: readonly Section[]): string | undefined {
+  const said = sections.flatMap(({ key, schema, isHashedAsRead }) => {
     const written = JSON.stringify(settings[key as never]);
-    return written === JSON.stringify(schema.parse(undefined, { jitless: true })) ? [] : [`["${key}",${written}]`];
+    if (written === JSON.stringify(schema.parse(undefined, { jitless: true }))) return [];
+    return [`["${key}",${isHashedAsRead ? JSON.stringify(read[key]) : written}]`];
   });
   if (said.length === 0) return undefined;
   return createHash("sha256").update(`[${said.toSorted().join()}]`).digest("hex").slice(0, 12);

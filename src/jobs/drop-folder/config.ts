@@ -28,7 +28,7 @@ const schema = group({
   ),
 });
 
-export const dropFolderSection = { key: "dropFolder", schema, read: readDropFolder };
+export const dropFolderSection = { key: "dropFolder", schema, read: readDropFolder, isHashedAsRead: true } as const;
 
 /** @returns undefined where no folder is configured, or where it is faulty, which `report` then says */
 function readDropFolder(written: z.output<typeof schema>, known: Known, report: Report) {

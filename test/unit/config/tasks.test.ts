@@ -30,3 +30,10 @@ it.each([
   expect(two).not.toBe(one);
   expect(hashOf(`logLevel: warn\n${section}: ${before}`)).toBe(one);
 });
+
+it("the name tells which profile the drop folder uses, given or not", () => {
+  const of = (folder: string, selected: string) =>
+    hashOf(`profile: ${selected}\nprofiles: { default: {}, plant: {} }\ndropFolder: { path: /a${folder} }`);
+  expect(of("", "plant")).not.toBe(of("", "default"));
+  expect(of(", profile: plant", "default")).toBe(of("", "plant"));
+});
