@@ -5,7 +5,7 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ReadOf, Section } from "#config/feature-section.ts";
 import { addEvents } from "#events/event.ts";
-import type { AppFeature, MaybeLater, Needs, Opened, Services } from "#kernel/feature.ts";
+import type { AppFeature, Check, MaybeLater, Needs, Opened, Services } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { Context, StoreUse } from "./context.ts";
 
@@ -46,9 +46,10 @@ export type AnyFeature = Feature<any>;
 
 /** Declares a feature and its events; `open` gets the services of the features in `needs`, and its `section` as it was read. */
 export function feature<Service, N extends Needs = Readonly<Record<string, never>>, S extends Section = Section>(
-  declared: Omit<Feature<Service>, "needs" | "open" | "section"> & {
+  declared: Omit<Feature<Service>, "needs" | "open" | "section" | "checks"> & {
     readonly needs?: N;
     readonly section?: () => Promise<S>;
+    readonly checks?: (section: ReadOf<S>) => MaybeLater<readonly Check[]>;
     readonly open: (kernel: Kernel, needs: Services<N>, section: ReadOf<S>) => MaybeLater<Opened<Service>>;
   },
 ): Feature<Service> {

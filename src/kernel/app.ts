@@ -1,4 +1,5 @@
 /** The features of a process, opened in the order of their needs on one kernel, and closed in the reverse order. */
+import { dirname } from "node:path";
 import type { Config } from "#config/config.ts";
 import { sectionOf } from "#config/feature-section.ts";
 import type { Endpoint, Route } from "#contract/route.ts";
@@ -49,8 +50,11 @@ export class App {
   async #openNow(feature: AnyAppFeature): Promise<unknown> {
     const services: Record<string, unknown> = {};
     for (const [name, needed] of Object.entries(feature.needs ?? {})) services[name] = await this.#open(needed);
-    const section = feature.section && sectionOf(this.kernel.config, await feature.section());
-    const opened = await feature.open(this.kernel, services as never, section as never);
+    const opened = await feature.open(
+      this.kernel,
+      services as never,
+      await sectionOfFeature(this.kernel.config, feature),
+    );
     this.#opened.set(feature, opened);
     return opened.service;
   }
@@ -92,8 +96,13 @@ export class App {
     return this.#all((opened) => opened.readings?.());
   }
 
+  /** Folders that features write files to. */
   folders(): Promise<string[]> {
-    return this.#all((opened) => opened.folders?.());
+    return this.#all(async (opened, feature) => {
+      const checks = (await feature.checks?.(await sectionOfFeature(this.kernel.config, feature))) ?? [];
+      const written = checks.flatMap((one) => ("path" in one && one.use === "write" ? [dirname(one.path)] : []));
+      return [...written, ...((await opened.folders?.()) ?? [])];
+    });
   }
 
   async #all<T>(
@@ -120,4 +129,9 @@ export class App {
   close(deadlineMs?: number): Promise<string[]> {
     return this.kernel.lifecycle.stop(deadlineMs);
   }
+}
+
+/** The section of a feature as it was read; undefined for one without. */
+export async function sectionOfFeature(config: Config, { section }: AnyAppFeature): Promise<never> {
+  return (section && sectionOf(config, await section())) as never;
 }

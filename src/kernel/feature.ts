@@ -16,6 +16,12 @@ export interface RouteHost {
 
 export type MaybeLater<T> = T | Promise<T>;
 
+/** What `simfleet check` says of an entry of a section, or a file or folder that it names and will be used later. */
+export type Check = { readonly what: string } & (
+  | { readonly detail: string }
+  | { readonly path: string; readonly use: "read" | "write" | "folder" }
+);
+
 /** A feature in a process. */
 export interface Opened<Service> {
   /** Service that other features, commands and routes use. */
@@ -30,7 +36,7 @@ export interface Opened<Service> {
   readonly work?: (profiles: readonly string[]) => MaybeLater<readonly Working[] | void>;
   /** Values for the metrics that are read from Redis. */
   readonly readings?: () => Promise<readonly Reading[]>;
-  /** Folders that the feature writes files to; a worker removes what killed processes left there. */
+  /** Folders that the feature writes files to, besides those of `checks`; a worker removes what killed processes left there. */
   readonly folders?: () => MaybeLater<readonly string[]>;
 }
 
@@ -45,6 +51,8 @@ export type Services<N extends Needs> = {
 export interface AppFeature<Service = unknown> extends FeatureSection, Declared {
   /** Features that are opened before it, by the name under which `open` gets their services. */
   readonly needs?: Needs;
+  /** What its section names; the folders of files to be written are those of the feature, too. */
+  readonly checks?: (section: never) => MaybeLater<readonly Check[]>;
   /** @param section its section, as it was read */
   readonly open: (kernel: Kernel, needs: never, section: never) => MaybeLater<Opened<Service>>;
 }

@@ -4,21 +4,16 @@ import { listSims } from "#api/operations/sims.ts";
 import { access, constants, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#kernel/app.ts";
+import { type App, sectionOfFeature } from "#kernel/app.ts";
+import type { Check } from "#kernel/feature.ts";
 import { type Config, requirePlatform } from "#config/config.ts";
-import { sectionOf } from "#config/feature-section.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { openFile } from "#core/files/open-file.ts";
 import { checkFolder } from "#core/files/write-file.ts";
-import { authKeysSection } from "#jobs/authkeys/config.ts";
-import { automationsSection } from "#jobs/automations/config.ts";
-import { type Rotation, rotationsSection } from "#jobs/credentials/config.ts";
-import { dropFolderSection } from "#jobs/drop-folder/config.ts";
-import { type Schedule, schedulesSection } from "#jobs/schedules/config.ts";
 import { assertCanWrite } from "#core/files/output-file.ts";
-import { nextTimes } from "#fleet/time/cron.ts";
 import { tasksOfWorkers } from "#kernel/reload.ts";
+import type { AnyFeature } from "../feature.ts";
 import { type CommonOptions, type Context, withCommon } from "../context.ts";
 
 /** A larger difference breaks one-time codes and token lifetimes. */
@@ -70,11 +65,7 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
       findings.push(...redisFindings(app), ...(await taskFindings(app)));
       findings.push(await checkClock(app));
       for (const name of Object.keys(config.profiles)) findings.push(...(await checkProfile(app, config, name)));
-      const folder = sectionOf(config, dropFolderSection);
-      if (folder !== undefined) findings.push(await checkDropFolder(folder.path));
-      findings.push(...(await checkFiles(config)));
-      const { schedules } = sectionOf(config, schedulesSection);
-      findings.push(...schedules.map((schedule) => ok(`schedule ${schedule.name}`, timesText(schedule))));
+      for (const feature of context.features) findings.push(...(await checkFeature(feature, config)));
     });
   } catch (thrown) {
     findings.push(wrong("redis", messageOf(thrown), thrown));
@@ -147,59 +138,39 @@ async function checkAuthKeys(app: App, profile: string, what: string): Promise<F
   );
 }
 
-/** The worker renames files in this folder and creates subfolders. */
-async function checkDropFolder(path: string): Promise<Finding> {
-  const what = "drop folder";
+/** What a feature says of its section, and faults of the files that nothing opens before a task or a rotation is due. */
+async function checkFeature(feature: AnyFeature, config: Config): Promise<Finding[]> {
+  const checks = (await feature.checks?.(await sectionOfFeature(config, feature))) ?? [];
+  return (await Promise.all(checks.map(findingsOf))).flat();
+}
+
+async function findingsOf(check: Check): Promise<Finding[]> {
+  const { what } = check;
+  if ("detail" in check) return [ok(what, check.detail)];
+  const { path, use } = check;
   try {
-    if (!(await stat(path)).isDirectory())
-      return { what, status: "wrong", detail: `${path} is not a folder`, exitCode: 2 };
-    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
-    for (const place of ["processing", "done", "failed"]) {
-      await checkFolder(join(path, place)).catch((thrown: unknown) => {
-        if ((thrown as NodeJS.ErrnoException).code !== "ENOENT") throw thrown;
-      });
-    }
-    return ok(what, path);
+    await { read: assertReadable, write: assertCanWrite, folder: assertFolder }[use](path);
+    return use === "folder" ? [ok(what, path)] : [];
   } catch (thrown) {
-    const detail = `${path} cannot be used: ${messageOf(thrown)}; create it, and give the worker's user read, write and execute permission`;
-    return { what, status: "wrong", detail, exitCode: 2 };
+    const reason = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
+    const fix = use === "folder" ? "; create it, and give the worker's user read, write and execute permission" : "";
+    return [{ what, status: "wrong", detail: `${path} cannot be used: ${messageOf(reason)}${fix}`, exitCode: 2 }];
   }
 }
 
-/** Faults of the files that nothing opens before a task or a rotation is due. */
-async function checkFiles(config: Config): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  const look = async (what: string, path: string, open: (path: string) => Promise<void>): Promise<void> => {
-    await open(path).catch((thrown: unknown) => {
-      const reason = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
-      findings.push({ what, status: "wrong", detail: `${path} cannot be used: ${messageOf(reason)}`, exitCode: 2 });
+/** The worker renames files in such a folder and creates subfolders. */
+async function assertFolder(path: string): Promise<void> {
+  if (!(await stat(path)).isDirectory()) throw new Error("it is not a folder");
+  await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  for (const place of ["processing", "done", "failed"]) {
+    await checkFolder(join(path, place)).catch((thrown: unknown) => {
+      if ((thrown as NodeJS.ErrnoException).code !== "ENOENT") throw thrown;
     });
-  };
-  for (const one of [...sectionOf(config, schedulesSection).schedules, ...sectionOf(config, automationsSection)]) {
-    const what = "task" in one ? `schedule ${one.name}` : `automation ${one.name}`;
-    const task = "task" in one ? one.task : one.action;
-    if (task.job === "report") await look(what, task.file, assertCanWrite);
-    if ("task" in one && one.task.job === "apply" && "file" in one.task.from)
-      await look(what, one.task.from.file, assertReadable);
   }
-  for (const [name, { from, sinks }] of [
-    ...Object.entries<Partial<Rotation>>(sectionOf(config, authKeysSection)),
-    ...Object.entries(sectionOf(config, rotationsSection)),
-  ]) {
-    if (from?.file !== undefined) await look(`rotation ${name}`, from.file, assertReadable);
-    for (const { file } of sinks ?? []) if (file !== undefined) await look(`rotation ${name}`, file, assertCanWrite);
-  }
-  return findings;
 }
 
 async function assertReadable(path: string): Promise<void> {
   await (await openFile(path, { links: "follow" })).close();
-}
-
-/** The next three times, in the schedule's time zone and in UTC. */
-function timesText({ cron }: Schedule): string {
-  const times = nextTimes(cron, systemClock.wallMs(), 3);
-  return `next ${times.map(({ at, local }) => `${local} (${at.replace(".000Z", "Z")})`).join(", ")}`;
 }
 
 /** One-time codes and token lifetimes need a correct clock; Redis's clock is the reference. */

@@ -8,8 +8,6 @@ import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import { jsonIn } from "#core/json.ts";
 import { isPlainObject } from "#core/plain-object.ts";
-import { sectionOf } from "#config/feature-section.ts";
-import { schedulesSection, type Triggers } from "#jobs/schedules/config.ts";
 import { isSameKey, signatureFault } from "#events/webhook/webhook-signature.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { actorOf } from "../auth/access.ts";
@@ -29,7 +27,7 @@ export function triggerRoutes(api: Api, deps: ControlDeps): void {
   });
 }
 
-function addRoute(api: Api, { schedules, config, clock, authFailures }: ControlDeps): void {
+function addRoute(api: Api, { schedules, clock, authFailures }: ControlDeps): void {
   api.post(
     "/triggers/:schedule",
     {
@@ -51,7 +49,7 @@ function addRoute(api: Api, { schedules, config, clock, authFailures }: ControlD
       // Before the handler, whose audit entry names the sender.
       preHandler: (request, _reply, done) => {
         const { schedule } = request.params;
-        const { triggers } = sectionOf(config, schedulesSection);
+        const { triggers } = schedules;
         const secretOf = Object.hasOwn(triggers, schedule) ? triggers[schedule] : undefined;
         const {
           "webhook-id": messageId,
@@ -83,7 +81,7 @@ function addRoute(api: Api, { schedules, config, clock, authFailures }: ControlD
 }
 
 /** Whether another schedule has the same secret. */
-function isShared(triggers: Triggers, schedule: string): boolean {
+function isShared(triggers: ControlDeps["schedules"]["triggers"], schedule: string): boolean {
   const own = triggers[schedule];
   return (
     own !== undefined &&

@@ -11,6 +11,7 @@ export const authKeys = feature({
   profileData: ["authkeys"],
   section: async () => (await import("./config.ts")).authKeysSection,
   events,
+  checks: async (configured) => (await import("#jobs/credentials/config.ts")).filesOf(configured),
   open: async (kernel, _, configured) => {
     const { AuthKeyService } = await import("./open.ts");
     const service = new AuthKeyService(kernel, configured);
@@ -33,7 +34,6 @@ export const authKeys = feature({
         });
         return (await Promise.all(started)).flat();
       },
-      folders: async () => (await import("#jobs/credentials/sinks.ts")).foldersOfSinks(configured),
     };
   },
   commands: {

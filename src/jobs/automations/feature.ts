@@ -16,6 +16,10 @@ export const automations = feature({
   section: async () => (await import("./config.ts")).automationsSection,
   events,
   needs: { inventory, tasks, runs },
+  checks: async (configured) => {
+    const { filesOf } = await import("#jobs/tasks/config.ts");
+    return configured.flatMap(({ name, action }) => filesOf(`automation ${name}`, action));
+  },
   open: async (kernel, needs, configured) => {
     const { automationService, actOn } = await import("./service.ts");
     const { automationLog } = await import("./record.ts");
@@ -55,8 +59,6 @@ export const automations = feature({
             labels: { automation, outcome },
           })),
         ]),
-      folders: async () =>
-        (await import("#jobs/tasks/tasks.ts")).foldersOfTasks(configured.map(({ action }) => action)),
     };
   },
   commands: {

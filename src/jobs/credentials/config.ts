@@ -6,6 +6,7 @@ import { credentialsIdForm, successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "#config/deployment.ts";
 import type { Known } from "#config/feature-section.ts";
 import type { Report } from "#config/report.ts";
+import type { Check } from "#kernel/feature.ts";
 import {
   command,
   expecting,
@@ -202,4 +203,13 @@ function checkFields(
     `${at}.${made === undefined ? "from" : "generate"}.field`,
     `gives ${given}, and a Credential Set of type ${type} needs ${needed.join(", ")}: ${missing.join(" and ")} can be added in \`with\`.${meant}`,
   );
+}
+
+/** The files that rotations read new secrets from, and write them to. */
+export function filesOf(entries: Readonly<Record<string, Partial<Pick<Rotation, "from" | "sinks">>>>): Check[] {
+  return Object.entries(entries).flatMap(([name, { from: { file: source } = {}, sinks = [] }]) => {
+    const read = source === undefined ? [] : [{ path: source, use: "read" as const }];
+    const written = sinks.flatMap(({ file }) => (file === undefined ? [] : [{ path: file, use: "write" as const }]));
+    return [...read, ...written].map((one) => ({ what: `rotation ${name}`, ...one }));
+  });
 }

@@ -10,6 +10,7 @@ export const credentials = feature({
   profileData: ["rotations"],
   section: async () => (await import("./config.ts")).rotationsSection,
   events,
+  checks: async (rotations) => (await import("./config.ts")).filesOf(rotations),
   open: async (kernel, _, rotations) => {
     const { CredentialService } = await import("./open.ts");
     const service = new CredentialService(kernel, rotations);
@@ -34,7 +35,6 @@ export const credentials = feature({
         }
         return undefined;
       },
-      folders: async () => (await import("./sinks.ts")).foldersOfSinks(rotations),
     };
   },
   commands: {

@@ -200,8 +200,3 @@ async function sendTo(
     secret.forget();
   }
 }
-
-export function foldersOfSinks(entries: Readonly<Record<string, { readonly sinks: readonly Sink[] }>>): string[] {
-  const sinks = Object.values(entries).flatMap((entry) => entry.sinks);
-  return sinks.flatMap(({ file }) => (file === undefined ? [] : [dirname(file)]));
-}

@@ -9,6 +9,7 @@ export const dropFolder = feature({
   section: async () => (await import("./config.ts")).dropFolderSection,
   events,
   needs: { runs },
+  checks: (folder) => (folder === undefined ? [] : [{ what: "drop folder", path: folder.path, use: "folder" }]),
   open: (kernel, { runs: { service: runService } }, folder) => ({
     work: async () => {
       if (folder === undefined) return;

@@ -2,13 +2,15 @@
 import { z } from "zod";
 import type { Secret } from "#core/secret.ts";
 import { parsePeriod } from "#core/ago.ts";
-import { parseCron } from "#fleet/time/cron.ts";
+import { nextTimes, parseCron } from "#fleet/time/cron.ts";
+import { systemClock } from "#core/time.ts";
 import { secretInFile, signingSecret } from "#config/secrets/secret-file.ts";
 import type { Known } from "#config/feature-section.ts";
 import { orFault, type Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 import { cronText, expecting, integer, number, oneOf, path, period, timezone } from "#config/value-types.ts";
-import { jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
+import { filesOf, jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
+import type { Check } from "#kernel/feature.ts";
 
 const missedPolicy = expecting(
   "`once`, `skip`, or `{ within: 15m }` (a whole number and s, m, h or d)",
@@ -89,4 +91,14 @@ function readSchedules(entries: z.output<typeof schema>, known: Known, report: R
     return [{ name, profile: task.profile, cron, task, jitterMs, overlap, missed: window, frozen, pauseAfterFailures }];
   });
   return { schedules, triggers: Object.fromEntries(triggers) as Triggers };
+}
+
+/** The files of schedules, and the next three times of each, in its time zone and in UTC. */
+export function checksOf(schedules: readonly Schedule[]): Check[] {
+  return schedules.flatMap(({ name, cron, task }) => {
+    const what = `schedule ${name}`;
+    const times = nextTimes(cron, systemClock.wallMs(), 3);
+    const texts = times.map(({ at, local }) => `${local} (${at.replace(".000Z", "Z")})`);
+    return [...filesOf(what, task), { what, detail: `next ${texts.join(", ")}` }];
+  });
 }

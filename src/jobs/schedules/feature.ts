@@ -13,7 +13,8 @@ export const schedules = feature({
   section: async () => (await import("./config.ts")).schedulesSection,
   events,
   needs: { tasks, runs },
-  open: async (kernel, needs, { schedules: configured }) => {
+  checks: async ({ schedules: configured }) => (await import("./config.ts")).checksOf(configured),
+  open: async (kernel, needs, { schedules: configured, triggers }) => {
     const { scheduleService } = await import("./service.ts");
     const { scheduleLog } = await import("./record.ts");
     const { pollSchedules, workOnSchedule } = await import("./work.ts");
@@ -22,6 +23,7 @@ export const schedules = feature({
       ...kernel,
       log: scheduleLog(kernel),
       schedules: configured,
+      triggers,
       tasks: needs.tasks,
       runs: needs.runs.service,
     };
@@ -45,7 +47,6 @@ export const schedules = feature({
             { metric: "scheduleAge", value: ageMs / secondMs, labels: { schedule } },
           ];
         }),
-      folders: async () => (await import("#jobs/tasks/tasks.ts")).foldersOfTasks(configured.map(({ task }) => task)),
     };
   },
   commands: {

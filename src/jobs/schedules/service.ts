@@ -5,7 +5,7 @@ import { reportOf } from "#contract/fields.ts";
 import { notConfigured } from "#core/errors.ts";
 import { isoTime, secondMs } from "#core/time.ts";
 import { nextTimes } from "#fleet/time/cron.ts";
-import type { Schedule } from "./config.ts";
+import type { Schedule, Triggers } from "./config.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import { type ServiceTasks, shownOperation } from "#jobs/tasks/tasks.ts";
 import { executionId, schedulesQueue } from "./work.ts";
@@ -19,6 +19,7 @@ const rememberMessageSeconds = 86_400;
 interface ScheduleServiceDeps extends Pick<Kernel, "workerRegistry" | "clock"> {
   readonly log: ScheduleLog;
   readonly schedules: readonly Schedule[];
+  readonly triggers: Triggers;
   readonly tasks: Pick<ServiceTasks, "preview">;
   readonly runs: Pick<RunService, "operation">;
 }
@@ -26,7 +27,7 @@ interface ScheduleServiceDeps extends Pick<Kernel, "workerRegistry" | "clock"> {
 export type ScheduleService = ReturnType<typeof scheduleService>;
 
 export function scheduleService(deps: ScheduleServiceDeps) {
-  const { log, clock, schedules, tasks, workerRegistry } = deps;
+  const { log, clock, schedules, triggers, tasks, workerRegistry } = deps;
 
   /** @throws SimfleetError SCHEDULE_NOT_FOUND */
   const scheduleNamed = (name: string): Schedule => {
@@ -98,7 +99,7 @@ export function scheduleService(deps: ScheduleServiceDeps) {
   /** Whether a live process handles schedules. */
   const isServed = async (): Promise<boolean> => (await workerRegistry.workers(schedulesQueue)).length > 0;
 
-  return { list, show, trigger, pause, resume, endpoints, isServed };
+  return { list, show, trigger, pause, resume, endpoints, isServed, triggers };
 }
 
 async function reportOn(schedule: Schedule, { log, clock, runs }: ScheduleServiceDeps): Promise<routes.ScheduleReport> {

@@ -13,12 +13,13 @@ import {
   setSpeedClassName,
   type SimOperation,
 } from "#fleet/sim-operation/sim-operation.ts";
-import { type Task, taskJobs } from "#fleet/task.ts";
+import { type AutomationAction, type Task, taskJobs } from "#fleet/task.ts";
 import { type Known, sectionOf } from "#config/feature-section.ts";
 import { orFault, type Report } from "#config/report.ts";
 import { setting } from "#config/setting.ts";
 import { expecting, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
+import type { Check } from "#kernel/feature.ts";
 import { authKeysSection } from "#jobs/authkeys/config.ts";
 import { rotationsSection } from "#jobs/credentials/config.ts";
 
@@ -251,4 +252,12 @@ function checkValues(
     } else if (input.isSecret) fault(field, "is secret: it can only be a column of a file.");
     else if (readInput(input, value.trim()) === undefined) fault(field, `must be ${ruleOf(input)}.`);
   }
+}
+
+/** The file that a task reads or writes. @param what the schedule or automation that has it */
+export function filesOf(what: string, task: Task | AutomationAction): Check[] {
+  if (task.job === "report") return [{ what, path: task.file, use: "write" }];
+  return task.job === "apply" && "from" in task && "file" in task.from
+    ? [{ what, path: task.from.file, use: "read" }]
+    : [];
 }

@@ -2,7 +2,6 @@
  * Runs the tasks of schedules and automations through the same services that users call. Beginning a task twice under one
  * key returns the first result: a run's id is derived from the key, and a sync or rotation in progress is resumed.
  */
-import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { SimfleetError } from "#core/errors.ts";
 import { type RunOptions, isRunSettled } from "#fleet/run.ts";
@@ -268,10 +267,6 @@ function statusOfRun(report: RunReport): TaskStatus {
 function statusOfRotation(state: string, reason: string | null): TaskStatus {
   if (state === "done") return over("done", reason ?? undefined);
   return state === "failed" ? over("failed", reason ?? undefined) : { isOver: false };
-}
-
-export function foldersOfTasks(tasks: readonly (Task | AutomationAction)[]): string[] {
-  return tasks.flatMap((task) => (task.job === "report" ? [dirname(task.file)] : []));
 }
 
 /** The operation of a task, if it has one, and the values for all rows; secret ones are left out. */

@@ -19,6 +19,7 @@ function serviceOf({ log, context, schedule }: ScheduleDeps): ScheduleService {
     log,
     clock,
     schedules: [schedule],
+    triggers: {},
     workerRegistry: absent,
     tasks: absent,
     runs: absent,
