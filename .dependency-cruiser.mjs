@@ -156,7 +156,10 @@ const importRules = Object.entries(modules).map(([module, { imports, reason }]) 
   severity: "error",
   // A feature.ts and open.ts tie a feature to the kernel and to the features that it needs, and feature.ts to the command
   // line, of which its commands are a part. Its config.ts builds on the loader.
-  from: { path: `^src/${module}/`, pathNot: "/((feature|open|config)[.]ts$|commands([.]ts$|/))" },
+  from: {
+    path: `^src/${module}/`,
+    ...(module === "config" ? {} : { pathNot: "/((feature|open|config)[.]ts$|commands([.]ts$|/))" }),
+  },
   to: {
     path: "^src/",
     pathNot: [

@@ -1,6 +1,6 @@
 /**
  * The Redis keys of what features build on; a feature makes its own with `of`. All share one prefix, to which an ACL user
- * can be restricted, and which each test has of its own. It is a hash tag: a Redis Cluster keeps all keys in one slot, so
+ * can be restricted, and each test has its own. It is a hash tag: a Redis Cluster keeps all keys in one slot, so
  * scripts can change several of them and build keys from a common prefix (decision 010).
  */
 export class Keys {

@@ -172,7 +172,7 @@ async function compare(
   return crossed;
 }
 
-// Sums of the lines of an export, in 8 bytes for each SIM, which can have several lines: none is known before the last line.
+// Sums the lines of an export, 8 bytes for each SIM. A SIM can have several lines, so no sum is known before the last one.
 
 /** Larger than a file of a fleet of millions: what is larger is no export of usage. */
 const caps = { bytes: 16 * 2 ** 30, rows: 200_000_000, columns: 1_000 };

@@ -9,9 +9,9 @@ export const webhooks = feature({
   audit: "webhooks",
   events,
   section: async () => (await import("./config.ts")).webhooksSection,
-  open: async (kernel, _, receivers) => {
+  open: async (kernel, _, endpoints) => {
     const { openWebhooks } = await import("./open.ts");
-    const { service, consume } = openWebhooks(kernel, receivers);
+    const { service, consume } = openWebhooks(kernel, endpoints);
     return {
       service,
       routes: () => service.endpoints(),

@@ -26,7 +26,7 @@ export interface CliHarnessOptions extends Partial<SandboxOptions> {
   readonly config?: string;
   /** Files with secrets, by name. */
   readonly secretFiles?: Readonly<Record<string, string>>;
-  /** The deployment soracom, on a sandbox that has all of its operations. */
+  /** The platform definition soracom, on a sandbox that has all of its operations. */
   readonly isSoracom?: true;
   /** Starts a process for each command, as a shell does: for tests of what a process keeps in memory or leaves behind. */
   readonly isProcessPerCommand?: boolean;

@@ -25,7 +25,7 @@ const keys = new Keys(prefix);
 const clock = systemClock;
 const names = [webhookOf("all"), webhookOf("added", { events: ["sim.added"] })];
 const config = { events: keptBounds, retention: { deliveryDays: 3 }, profile: "default" };
-const receivers = Object.fromEntries(
+const endpoints = Object.fromEntries(
   names.map((webhook) => [
     webhook.name,
     { webhook, url: () => `${url}/${webhook.name}`, secrets: () => [new Secret(secret)], faults: () => [] },
@@ -45,6 +45,6 @@ const kernel = {
   connect,
   workerRegistry: openWorkerRegistry({ redis, keys }),
 } as unknown as Kernel;
-const webhooks = openWebhooks(kernel, receivers);
+const webhooks = openWebhooks(kernel, endpoints);
 await webhooks.consume(({ message }) => console.error(message));
 console.log("ready");

@@ -21,7 +21,7 @@ function load(name: string, text?: string) {
   return { deployment: loadDeployment(path, problems), problems };
 }
 
-it("the deployment svc contains exactly what the interface documents", () => {
+it("the platform definition svc contains exactly what the interface documents", () => {
   expect(load("svc")).toEqual({
     deployment: {
       name: "svc",
@@ -41,7 +41,7 @@ it("the deployment svc contains exactly what the interface documents", () => {
   });
 });
 
-it("the deployment soracom has addresses, the lifetime field, and the speed classes", () => {
+it("the platform definition soracom has addresses, the lifetime field, and the speed classes", () => {
   const { deployment, problems } = load("soracom");
   expect(problems).toEqual([]);
   expect(deployment).toMatchObject({
@@ -52,7 +52,7 @@ it("the deployment soracom has addresses, the lifetime field, and the speed clas
   expect(deployment.speedClasses).toHaveLength(8);
 });
 
-it("a custom deployment file adds and removes patterns of API groups", () => {
+it("a custom platform definition adds and removes patterns of API groups", () => {
   const text = 'extends: soracom\napiGroups: { "/v1/sims/*/events": Event, "/v1/groups/**": null, "/**": Other }\n';
   const { deployment, problems } = load("groups.yaml", text);
   expect(problems).toEqual([]);
@@ -60,7 +60,7 @@ it("a custom deployment file adds and removes patterns of API groups", () => {
   expect(Object.keys(deployment.apiGroups)).not.toContain("/v1/groups/**");
 });
 
-it("a deployment file says what is counted by address", () => {
+it("a platform definition says what is counted by address", () => {
   const text =
     "extends: soracom\noperations: { listGroups: { quota: { perIp: true } } }\n" +
     'apiGroups: { "/v1/devices/*/publish": { group: Device, quota: { perIp: true } } }\n';
@@ -80,7 +80,7 @@ it("a pattern of an API group must be a path", () => {
   }
 });
 
-it("a custom deployment file can extend a built-in deployment", () => {
+it("a custom platform definition can extend a built-in one", () => {
   const { deployment, problems } = load("own.yaml", "extends: soracom\nendpoints: { global: http://localhost:9000 }\n");
   expect(problems).toEqual([]);
   expect(deployment).toMatchObject({
@@ -89,14 +89,14 @@ it("a custom deployment file can extend a built-in deployment", () => {
   });
 });
 
-it("a deployment file without `extends` builds on svc", () => {
+it("a platform definition without `extends` builds on svc", () => {
   expect(load("plain.yaml", "brand: Acme\n").deployment).toMatchObject({
     brand: "Acme",
     recordPaths: { imsi: ["imsi"] },
   });
 });
 
-it("the deployment soracom finds IMSI and subscription in the profiles of a SIM", () => {
+it("the platform definition soracom finds IMSI and subscription in the profiles of a SIM", () => {
   const { imsi, subscription } = load("soracom").deployment.recordPaths;
   const sim = {
     simId: "8942310022000012345",
@@ -125,7 +125,7 @@ it.each(["", ".", "a..b", "a b", "a[0]", "$.imsi", "**", `${"a.".repeat(16)}a`])
   },
 );
 
-it("the deployment soracom has every operation and all Credential Set types", () => {
+it("the platform definition soracom has every operation and all Credential Set types", () => {
   const { operations, credentialTypes } = load("soracom").deployment;
   expect(Object.keys(operations).toSorted()).toEqual(deploymentOperationIds.toSorted());
   expect(operations.revokeAuthKey).toEqual({
@@ -227,7 +227,7 @@ it("a new operation must be described completely", () => {
   ]);
 });
 
-it("every error in a deployment file is reported with its key, and a wrong key with a suggestion", () => {
+it("every error in a platform definition is reported with its key, and a wrong key with a suggestion", () => {
   const text = [
     "extends: acme",
     "endpoints: { global: http://example.com }",

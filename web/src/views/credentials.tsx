@@ -180,7 +180,7 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
 }
 
 function References({ references }: { references: readonly Reference[] | null }): JSX.Element {
-  if (references === null) return <>{"not reported by this platform"}</>;
+  if (references === null) return <>{"not in this platform definition"}</>;
   if (references.length === 0) return <>{"nothing"}</>;
   const shown = references.slice(0, 4);
   const more = references.length - shown.length;

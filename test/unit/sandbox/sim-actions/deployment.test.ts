@@ -9,15 +9,15 @@ const file = parse(readFileSync("config/deployments/soracom.yaml", "utf8")) as {
 };
 const operations = Object.entries(file.simOperations);
 
-test("the deployment soracom describes every write of the sandbox", () => {
+test("the platform definition soracom describes every write of the sandbox", () => {
   expect(operations.length).toBeGreaterThanOrEqual(20);
   const paths = operations.map(([, { method, path }]) => `${method} ${path.replaceAll(/\{\w+\}/g, "*").slice(1)}`);
   const writes = namedSimOperations.filter(({ method }) => method !== "GET");
   expect(new Set(paths)).toEqual(new Set(writes.map(({ method, path }) => `${method} ${path}`)));
 });
 
-describe.each(operations)("%s of the deployment soracom", (_, described) => {
-  test("an operation of the deployment exists in the sandbox with the same group", () => {
+describe.each(operations)("%s of the platform definition soracom", (_, described) => {
+  test("an operation of the platform definition exists in the sandbox with the same group", () => {
     const played = locate("all", described.path)?.byMethod.get(described.method);
     expect(played?.group).toBe(described.group);
   });

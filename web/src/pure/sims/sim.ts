@@ -7,7 +7,7 @@ const metadata = new Set(["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt
 /** Fields that the inventory stores by default: one that a SIM did not have then is missing in what is stored. */
 const basics = new Set(["groupId", "speedClass", "status"]);
 
-/** Fields that a platform may keep at another place of the platform's record. */
+/** Fields that a platform may keep elsewhere in its record. */
 const relocated = new Set(["imsi", "subscription"]);
 
 export type Leaves = ReadonlyMap<string, unknown>;
