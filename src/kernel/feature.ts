@@ -16,7 +16,7 @@ export interface RouteHost {
 
 export type MaybeLater<T> = T | Promise<T>;
 
-/** What `simfleet check` says of an entry of a section, or a file or folder that it names and will be used later. */
+/** A line of `simfleet check` on an entry of a section, or a file or folder that the entry names and that is used later. */
 export type Check = { readonly what: string } & (
   | { readonly detail: string }
   | { readonly path: string; readonly use: "read" | "write" | "folder" }
@@ -51,7 +51,7 @@ export type Services<N extends Needs> = {
 export interface AppFeature<Service = unknown> extends FeatureSection, Declared {
   /** Features that are opened before it, by the name under which `open` gets their services. */
   readonly needs?: Needs;
-  /** What its section names; the folders of files to be written are those of the feature, too. */
+  /** Entries and files of its section, for `simfleet check`; a worker tidies up in the folders of files that it writes. */
   readonly checks?: (section: never) => MaybeLater<readonly Check[]>;
   /** @param section its section, as it was read */
   readonly open: (kernel: Kernel, needs: never, section: never) => MaybeLater<Opened<Service>>;
