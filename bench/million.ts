@@ -75,11 +75,10 @@ const connections = redisConnections(embedded);
 const redis = connections.connect("bench");
 try {
   worker = values.run ? await startWorker(env) : undefined;
-  const csvLoop = fileURLToPath(new URL("csv-loop.ts", import.meta.url));
   const bare: number[] = [];
   const plans: number[] = [];
   for (let round = 0; round < Number(values.rounds); round += 1) {
-    bare.push((await timed([file], csvLoop)).seconds);
+    bare.push((await timed([file], fileURLToPath(new URL("csv-loop.ts", import.meta.url)))).seconds);
     plans.push((await timed(["plan", file, "--json", ...about])).seconds);
   }
   const ofBare = (seconds: number): string =>
