@@ -1,7 +1,7 @@
 /**
  * The schema of the configuration: every setting that simfleet has, with its type, default, environment variable and
  * meaning. The loader, the check for unknown keys, the types of the settings and the documentation are derived from it.
- * The sections of features are their own.
+ * Sections of features are declared in their folders.
  */
 import { z } from "zod";
 import { dayMs, secondMs } from "#core/time.ts";

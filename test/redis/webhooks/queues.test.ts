@@ -24,7 +24,7 @@ let harnesses = 0;
 /** A worker's webhooks, one for each endpoint. */
 function open(receivers: Readonly<Record<string, Receiver>>) {
   const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
-  const storeDeps = { redis, keys: own, clock: systemClock, bounds: keptBounds };
+  const collaborators = { redis, keys: own, clock: systemClock, bounds: keptBounds };
   const faults: string[] = [];
   const configured = Object.entries(receivers).map(([name, { url }]) => {
     const webhook = webhookOf(name);
@@ -35,16 +35,16 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
   const lifecycle = new Lifecycle();
   onTestFinished(async () => void (await lifecycle.stop()));
   const incidents: string[] = [];
-  const feed = new Feed(storeDeps);
+  const feed = new Feed(collaborators);
   const kernel = {
     config,
-    ...storeDeps,
+    ...collaborators,
     lifecycle,
     feed,
     userAgent: "simfleet/test",
     guard: noGuard,
     connect: (): Redis => connect(),
-    workerRegistry: openWorkerRegistry(storeDeps),
+    workerRegistry: openWorkerRegistry(collaborators),
   } as unknown as Kernel;
   const webhooks = openWebhooks(kernel, Object.fromEntries(configured));
   const consume = async (): Promise<void> => {
@@ -54,7 +54,7 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
   };
   const emit = (n: number): Promise<void> =>
     feed.emit({ type: "sim.gone", profile: "default", fields: { sim: `${n}` } });
-  return { webhooks, consume, feed, emit, log: new DeliveryLog(storeDeps, 3 * dayMs), incidents, faults, own };
+  return { webhooks, consume, feed, emit, log: new DeliveryLog(collaborators, 3 * dayMs), incidents, faults, own };
 }
 
 it("an endpoint that never responds does not delay other endpoints", async () => {
