@@ -3,6 +3,7 @@ import { messageOf } from "#core/errors.ts";
 import { feature } from "#cli/feature.ts";
 import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
+import { credentials } from "#jobs/credentials/feature.ts";
 
 export const authKeys = feature({
   name: "authkeys",
@@ -11,10 +12,11 @@ export const authKeys = feature({
   profileData: ["authkeys"],
   section: async () => (await import("./config.ts")).authKeysSection,
   events,
+  needs: { credentials },
   checks: async (configured) => (await import("#jobs/credentials/config.ts")).filesOf(configured),
-  open: async (kernel, _, configured) => {
+  open: async (kernel, needs, configured) => {
     const { AuthKeyService } = await import("./open.ts");
-    const service = new AuthKeyService(kernel, configured);
+    const service = new AuthKeyService(kernel, needs.credentials, configured);
     const { logger } = kernel;
     return {
       service,

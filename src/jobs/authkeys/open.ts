@@ -8,9 +8,9 @@ import { type ProfileJobs, profileJobs } from "#engine/queue/work-queues.ts";
 import { openSeal } from "#engine/seal.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
 import { isUnattended } from "#fleet/task.ts";
-import { openSinks } from "#jobs/credentials/open.ts";
+import type { CredentialService } from "#jobs/credentials/open.ts";
 import { isRotationOver, isToBeDone, newRotationId } from "#jobs/credentials/rotation-machine.ts";
-import { type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
+import { handOver } from "#jobs/credentials/sinks.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { authKeyAccount, keyToReplace, workersWith, type AuthKeyDeps, rotateAuthKey } from "./work.ts";
@@ -31,10 +31,11 @@ export class AuthKeyService {
   /** One rotation at a time, including the grace period of the old AuthKey. */
   readonly #queues: ProfileJobs;
   readonly #configured: AuthKeys;
-  #sinks: SinkDeps | undefined;
+  readonly #credentials: CredentialService;
 
-  constructor(kernel: Kernel, configured: AuthKeys) {
+  constructor(kernel: Kernel, credentials: CredentialService, configured: AuthKeys) {
     this.#kernel = kernel;
+    this.#credentials = credentials;
     this.#configured = configured;
     this.#rotations = authKeyRotations(kernel);
     this.#queues = profileJobs("authkeys", "the-authkey", kernel);
@@ -119,7 +120,7 @@ export class AuthKeyService {
     const { config, clock, client, accounts } = this.#kernel;
     const { profile, user } = owner;
     const { options, keys } = this.#requirementsOf(owner);
-    const sinks = (this.#sinks ??= openSinks(this.#kernel, "webhooks of AuthKeys"));
+    const { sinks } = this.#credentials;
     const deps: AuthKeyDeps = {
       ...this.#kernel,
       log: this.#rotations,

@@ -30,13 +30,6 @@ import { type Reference, reasonToKeep } from "./references.ts";
 import { isRotationOver } from "./rotation-machine.ts";
 import * as work from "./work.ts";
 
-/** Dependencies of deliveries to sinks. @param name names the sender of webhooks when the app closes */
-export function openSinks({ clock, config, env, lifecycle, userAgent }: Kernel, name: string): SinkDeps {
-  const webhooks = webhookSender({ clock, userAgent, config });
-  lifecycle.onStop(name, () => webhooks.close());
-  return { commands: commandRunner({ env, clock }), readSecretFile, webhooks, pod: { env } };
-}
-
 /** A set that a user changes, and the account. */
 type OneSet = Readonly<{ credentialsId: string; profile: string; signal: AbortSignal }>;
 type NewSet = Call<typeof routes.createCredentials>["body"];
@@ -52,12 +45,22 @@ export class CredentialService {
    */
   readonly #queues: ProfileJobs;
   #context: work.RotationContext | undefined;
+  #sinks: SinkDeps | undefined;
 
   constructor(kernel: Kernel, rotations: Rotations) {
     this.#kernel = kernel;
     this.rotations = rotations;
     this.log = rotationLog(kernel);
     this.#queues = profileJobs("rotations", "the-rotations", kernel);
+  }
+
+  /** Dependencies of deliveries to sinks; opened on first use. */
+  get sinks(): SinkDeps {
+    const { clock, config, env, lifecycle, userAgent } = this.#kernel;
+    if (this.#sinks !== undefined) return this.#sinks;
+    const webhooks = webhookSender({ clock, userAgent, config });
+    lifecycle.onStop("webhooks of sinks", () => webhooks.close());
+    return (this.#sinks = { commands: commandRunner({ env, clock }), readSecretFile, webhooks, pod: { env } });
   }
 
   isServed(profile: string): Promise<boolean> {
@@ -92,7 +95,7 @@ export class CredentialService {
       rotations: this.rotations,
       accountFor: (named) => this.#account(named),
       seal: openSeal(requireSeal(config, feature)),
-      sinkDeps: openSinks(this.#kernel, "webhooks"),
+      sinkDeps: this.sinks,
     });
   }
 
