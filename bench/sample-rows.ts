@@ -1,5 +1,5 @@
 /** Sample rows: distinct SIMs, each with one of three classes. */
-import { sampleSimId } from "#cli/commands/demo.ts";
+import { sampleSimId } from "#jobs/runs/commands/demo.ts";
 
 const speedClasses = ["s1.slow", "s1.standard", "s1.fast"];
 

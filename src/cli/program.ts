@@ -74,11 +74,6 @@ const processCommands: Readonly<Record<string, FeatureCommand>> = {
       return completionCommand(context, (names) => buildProgram(context, (name) => names.includes(name)));
     },
   },
-  demo: {
-    group: "start",
-    summary: "Run a sample file against a simulated platform",
-    load: async (context) => (await import("./commands/demo.ts")).demoCommand(context),
-  },
   init: {
     group: "start",
     summary: "Write a configuration file",

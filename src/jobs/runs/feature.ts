@@ -38,6 +38,11 @@ export const runs = feature({
     };
   },
   commands: {
+    demo: {
+      group: "start",
+      summary: "Run a sample file against a simulated platform",
+      load: async (context) => (await import("./commands/demo.ts")).demoCommand(context),
+    },
     plan: {
       group: "change",
       summary: "Preview the run of a file or filter; makes no API calls",
@@ -55,5 +60,6 @@ export const runs = feature({
     },
   },
   stores: { plan: "makes", apply: "makes" },
-  reads: ["plan", "runs watch", "runs results"],
+  // The demo changes SIMs of a sandbox alone.
+  reads: ["demo", "plan", "runs watch", "runs results"],
 });
