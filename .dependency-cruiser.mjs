@@ -18,9 +18,6 @@ const underFeatures = [
   "fleet",
   "core",
 ];
-/** Features that share code with another one without its service. */
-const sharing = { "jobs/authkeys": ["jobs/credentials"] };
-
 /** The one file of the kernel that each file of a feature may import, for its types alone. */
 export const kernelTypes = {
   file: "kernel/kernel.ts",
@@ -35,7 +32,7 @@ function featureModules() {
     globSync("src/jobs/*/feature.ts").map((file) => {
       const module = file.slice("src/".length, -"/feature.ts".length);
       const needs = readFileSync(file, "utf8").matchAll(/^import .* from "#(jobs\/[a-z-]+)\/feature[.]ts";$/gm);
-      const imports = [...[...needs].map(([, name]) => name), ...(sharing[module] ?? []), ...underFeatures];
+      const imports = [...[...needs].map(([, name]) => name), ...underFeatures];
       return [module, { imports, reason }];
     }),
   );
@@ -186,8 +183,15 @@ export default {
       comment:
         "Commands and routes use what a feature offers (service, reports, plans), not how it stores or does its work.",
       severity: "error",
-      from: { path: "^src/((http|cli)/|(jobs/[a-z-]+|events)/commands([.]ts$|/))" },
+      from: { path: "^src/(jobs/[a-z-]+|events)/commands([.]ts$|/)" },
       to: { path: "^src/jobs/[a-z-]+/(ledger|work|store|steps|queue[.]ts|record[.]ts)" },
+    },
+    {
+      name: "features-by-feature-ts",
+      comment: "What is not a feature knows a feature by its feature.ts alone, and so by its service.",
+      severity: "error",
+      from: { path: "^src/(http|cli|kernel|gateway)/" },
+      to: { path: "^src/jobs/", pathNot: "^src/jobs/[a-z-]+/feature[.]ts$" },
     },
     {
       name: "no-cycle",

@@ -6,7 +6,6 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { messageOf } from "#core/errors.ts";
-import type { AuditIntent } from "#jobs/audit/service.ts";
 import type { ControlDeps } from "./deps.ts";
 import { actorOf, countPerMinute } from "./auth/access.ts";
 
@@ -54,7 +53,7 @@ function isReading({ method }: FastifyRequest): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-function intentOf(request: FastifyRequest): AuditIntent {
+function intentOf(request: FastifyRequest): Parameters<ControlDeps["audit"]["begin"]>[0] {
   const { principal, params, query, method, routeOptions } = request;
   const named = Object.values((params ?? {}) as Readonly<Record<string, string>>).join("/");
   // Of the query, only these ids, and only if they are well-formed.

@@ -2,23 +2,27 @@
 import type { FastifyPluginCallbackZod } from "fastify-type-provider-zod";
 import type { Endpoint } from "#contract/route.ts";
 import type { Role } from "#fleet/role.ts";
-import type { AuditService } from "#jobs/audit/service.ts";
-import type { Plans } from "#jobs/runs/plan/plans.ts";
-import type { ScheduleService } from "#jobs/schedules/service.ts";
+import type { audit } from "#jobs/audit/feature.ts";
+import type { runs } from "#jobs/runs/feature.ts";
+import type { schedules } from "#jobs/schedules/feature.ts";
+import type { Services } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import type { Access, AuthFailures, Principal } from "./auth/access.ts";
 import type { EventStreams } from "./event-streams.ts";
+
+/** Services that routes of the server itself use. */
+type Used = Services<{ audit: typeof audit; runs: typeof runs; schedules: typeof schedules }>;
 
 export interface ControlDeps extends Pick<Kernel, "config" | "clock" | "logger" | "profileOf" | "redis" | "keys"> {
   readonly endpoints: readonly Endpoint[];
   readonly access: Access;
   readonly version: string;
   readonly streams: EventStreams;
-  readonly audit: AuditService;
-  readonly schedules: ScheduleService;
+  readonly audit: Used["audit"];
+  readonly schedules: Used["schedules"];
   /** Where the rows of an upload are drafted. */
-  readonly plans: Plans;
+  readonly plans: Used["runs"]["service"]["plans"];
   /** Values for the metrics that are read from Redis. */
   readonly readings: () => Promise<Reading[]>;
   readonly authFailures: AuthFailures;

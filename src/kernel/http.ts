@@ -6,7 +6,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { ConfigError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
@@ -16,7 +15,6 @@ import { audit } from "#jobs/audit/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { schedules } from "#jobs/schedules/feature.ts";
 import { tokens } from "#jobs/tokens/feature.ts";
-import type { Tokens } from "#jobs/tokens/tokens.ts";
 import { createFile } from "#core/files/write-file.ts";
 import { type Access, openAccess, openAuthFailures } from "#http/auth/access.ts";
 import { type EventStreams, eventStreams } from "#http/event-streams.ts";
@@ -25,7 +23,6 @@ import { jwtReader } from "#http/auth/jwt.ts";
 import { isLoopback } from "#core/loopback.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import { type HttpServer, startHttp } from "#http/server.ts";
-import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
 import { version } from "#core/version.ts";
 
@@ -40,7 +37,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
   const { kernel } = app;
   const { config, logger, tail } = kernel;
   const clock = systemClock;
-  const access = await accessTo(config, logger, app.service(tokens));
+  const access = await accessTo(app);
   const streams = eventStreams({ tail, clock, logger, access });
   const authFailures = openAuthFailures({ clock, maxPerMinute: config.http.authFailuresPerMinute });
   const endpoints = await app.routes({ process: "worker" });
@@ -80,7 +77,9 @@ function readingsOf(app: Served, streams: EventStreams, health: Health): () => P
   };
 }
 
-async function accessTo({ http, dataDir, proxy }: Config, logger: Logger, stored: Tokens): Promise<Access> {
+async function accessTo(app: Served): Promise<Access> {
+  const { logger, config } = app.kernel;
+  const { http, dataDir, proxy } = config;
   const clock = systemClock;
   const jwt = http.jwt === undefined ? undefined : jwtReader(http.jwt, clock, proxy);
   let { adminToken } = http;
@@ -93,7 +92,7 @@ async function accessTo({ http, dataDir, proxy }: Config, logger: Logger, stored
       "no credentials are configured for the control API: it takes the token of this file",
     );
   }
-  return openAccess({ tokens: http.tokens, stored, adminToken: adminToken?.reveal(), jwt, clock });
+  return openAccess({ tokens: http.tokens, stored: app.service(tokens), adminToken: adminToken?.reveal(), jwt, clock });
 }
 
 function openToAll(host: string): { where: string; message: string } {

@@ -7,12 +7,18 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenOptions } from "#config/sections/http.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
-import type { Bearer, Tokens } from "#jobs/tokens/tokens.ts";
 import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
-import { isAtLeast } from "#fleet/role.ts";
+import { type Role, isAtLeast } from "#fleet/role.ts";
 import type { ConnectionLimits } from "../connection-limits.ts";
 import { sendProblem } from "../problem.ts";
 import { isLoopback } from "#core/loopback.ts";
+
+/** The owner of a token. `expiresAtMs`: absent if the token does not expire. */
+interface Bearer {
+  readonly name: string;
+  readonly role: Role;
+  readonly expiresAtMs?: number | undefined;
+}
 
 /** A caller; its credential ends at `expiresAtMs`, or not. */
 export interface Principal extends Bearer {
@@ -29,7 +35,7 @@ interface AccessOptions {
   readonly tokens: readonly TokenOptions[];
   /** In clear: it comes from a secret of the configuration or of the data directory. */
   readonly adminToken: string | undefined;
-  readonly stored?: Pick<Tokens, "bearerOf" | "noteUse">;
+  readonly stored?: { bearerOf(sha256: string): Promise<Bearer | undefined>; noteUse(name: string): void };
   readonly jwt: { principalOf(token: string): Promise<Principal> } | undefined;
   readonly clock: Clock;
 }

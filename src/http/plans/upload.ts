@@ -14,7 +14,6 @@ import { parseFilter } from "#fleet/filter.ts";
 import { outcomes } from "#fleet/run.ts";
 import { issueText } from "#contract/fields.ts";
 import type { Rows } from "#contract/route.ts";
-import type { Reservation } from "#jobs/runs/plan/plans.ts";
 import type { ControlDeps } from "../deps.ts";
 
 /** An upload is given up when no data arrives for this long. */
@@ -67,7 +66,7 @@ export async function withRows<T>(
 }
 
 interface FileContext extends UploadContext {
-  readonly reservation: Reservation;
+  readonly reservation: Awaited<ReturnType<ControlDeps["plans"]["reserve"]>>;
   /** Takes streams that have to be read to their end: with an unread one the response would be lost. */
   readonly streams: Readable[];
 }

@@ -41,9 +41,6 @@ interface KeptPlan extends Pick<Planned, "report" | "confirm"> {
 /** Limits of one caller. */
 type PlanLimits = Pick<Kernel["config"]["http"], "plansPerCaller" | "planBytesPerCaller">;
 
-/** Room for what one request uploads. */
-export type Reservation = Awaited<ReturnType<Plans["reserve"]>>;
-
 export class Plans {
   readonly #deps: Pick<Kernel, "redis" | "keys" | "clock"> & { readonly ledger: Ledger };
 
