@@ -87,8 +87,7 @@ function callOf(
 /** A file is read where it lies. @throws SimfleetError USAGE for a filter that cannot be read */
 function localRows(rows: RowsRequest): Rows {
   if ("file" in rows) return { from: { path: rows.file, read: rows.read } };
-  const filter = parseFilter(rows.where);
-  return { from: { filter } };
+  return { from: "where" in rows ? { filter: parseFilter(rows.where) } : rows };
 }
 
 function parsed(schema: z.ZodType | undefined, given: unknown): unknown {

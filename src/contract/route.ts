@@ -79,7 +79,8 @@ export interface Call<R extends Route> {
 /** Rows as a caller passes them: the path of a CSV file, or a filter on the inventory. `read` gives the content of a pipe. */
 export type RowsRequest =
   | { readonly file: string; readonly read?: (() => AsyncIterable<Uint8Array>) | undefined }
-  | { readonly where: string | readonly string[] };
+  | { readonly where: string | readonly string[] }
+  | Extract<Rows["from"], { readonly retryOf: string } | { readonly undoOf: string }>;
 
 /** Rows as a handler gets them. */
 export interface Rows {

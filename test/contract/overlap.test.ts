@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { FollowUpPlan, PlanDocument, RunReport } from "#jobs/runs/contract.ts";
+import type { PlanDocument, RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
 import { runCommand } from "./support/run-command.ts";
 import { csv, workerOfFile } from "./support/run-requests.ts";
@@ -59,7 +59,7 @@ test("the plan of an undo says what it supersedes", async () => {
   await requests.ask(`/v1/runs/${waiting.runId}/pause`, { method: "POST" });
   await until("it stands still", async () => (await harness.runs.record(waiting.runId)).isHeld === false);
   const sentence = `2 SIMs have pending changes in run ${waiting.runId}; they will be superseded`;
-  const plan = await requests.ask<FollowUpPlan>(`/v1/runs/${changed.runId}/undo/plan`);
+  const plan = await requests.planOf({ undoOf: changed.runId });
   expect(plan.warnings).toEqual([sentence]);
   const undone = await runCommand(harness, ["runs", "undo", changed.runId, "--yes", "--no-sync", "--detach"], "remote");
   expect(undone.stderr).toContain(`${sentence}.\n`);

@@ -54,10 +54,13 @@ function refused(by: string, what: string) {
 describe("a retry of an unsafe run", () => {
   test("a second retry of an unsafe run is refused and names the first, by HTTP and by command", async () => {
     const runId = await cancelledAfterLoss(0);
+    const { planId } = await requests.planOf({ retryOf: runId });
     const first = (await retry(runId)).body as RunReport;
     expect(first).toMatchObject({ retryOf: runId, counts: { total: 2 } });
     const what = `The cancelled rows of run ${runId} were already retried`;
     expect(await retry(runId)).toMatchObject(refused(first.runId, what));
+    const startPlanned = requests.send(`/v1/runs?planId=${planId}`, { method: "POST" });
+    expect(await startPlanned).toMatchObject(refused(first.runId, what));
     expect(await retry(runId, ["unknown", "cancelled"])).toMatchObject(refused(first.runId, what));
     for (const where of ["local", "remote"] as const) {
       const { code, stderr } = await runCommand(harness, ["runs", "retry", runId, "--yes", "--detach"], where);
@@ -178,9 +181,9 @@ describe("irreversible calls", () => {
     const { runId } = await requests.start("operation=terminate&confirm=3&rate=1", `simId\n${rows}`);
     await until("one is terminated", async () => (await harness.runs.show(runId)).counts.done === 1);
     await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
-    expect(await requests.ask(`/v1/runs/${runId}/retry/plan`)).toMatchObject({
+    expect(await requests.planOf({ retryOf: runId })).toMatchObject({
       operation: "terminate",
-      total: 3,
+      rows: 3,
       calls: 2,
       costly: 0,
       irreversible: 2,
@@ -193,7 +196,7 @@ describe("irreversible calls", () => {
     await requests.become({ tags: { name: "old" } }, [18, 19]);
     const { runId } = await requests.start("operation=rename", file("name", 18, 20, "new"));
     await requests.ended(runId);
-    expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toMatchObject({
+    expect(await requests.planOf({ undoOf: runId })).toMatchObject({
       operation: "rename-for-good",
       calls: 2,
       irreversible: 2,
@@ -206,15 +209,15 @@ test("the plan of an undo and of a retry counts calls that cost money", async ()
   await requests.become({ status: "active" }, [20, 21]);
   const { runId } = await requests.start("operation=suspend", file("note", 20, 22, ""));
   await requests.ended(runId);
-  const undo = { operation: "activate", total: 2, calls: 2, irreversible: 0, warnings: [] };
-  expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toMatchObject({ ...undo, costly: 2 });
+  const undo = { operation: "activate", rows: 2, calls: 2, irreversible: 0, warnings: [] };
+  expect(await requests.planOf({ undoOf: runId })).toMatchObject({ ...undo, costly: 2 });
   // A SIM that is no longer suspended is left alone.
   await requests.become({ status: "inactive" }, [21]);
-  expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toMatchObject({ ...undo, calls: 1, costly: 1 });
+  expect(await requests.planOf({ undoOf: runId })).toMatchObject({ ...undo, calls: 1, costly: 1 });
   const lost = await cancelledAfterLoss(22);
-  expect(await requests.ask(`/v1/runs/${lost}/retry/plan?outcome=unknown&outcome=cancelled`)).toMatchObject({
+  expect(await requests.planOf({ retryOf: lost, outcomes: ["unknown", "cancelled"] })).toMatchObject({
     operation: "send-sms",
-    total: 3,
+    rows: 3,
     calls: 3,
     costly: 3,
     irreversible: 0,

@@ -37,11 +37,10 @@ describe("the summary of a run", () => {
     const { reasons } = await requests.ask<RunSummary>(`/v1/runs/${runId}/summary`);
     const reason = reasons[0]?.reason ?? "";
     expect(reasons).toMatchObject([{ outcome: "rejected", rows: 3 }]);
-    const planned = (text: string) =>
-      requests.send(`/v1/runs/${runId}/retry/plan?reason=${encodeURIComponent(text)}`, { method: "GET" });
-    expect(await planned(reason)).toMatchObject({ status: 200, body: { total: 3, calls: 3 } });
-    expect(await planned("set-speed-class: rejected (…).")).toMatchObject({ status: 200, body: { total: 3 } });
-    expect(await planned("another reason")).toMatchObject({ status: 409 });
+    const planned = (text: string) => requests.planOf({ retryOf: runId, reason: text });
+    expect(await planned(reason)).toMatchObject({ rows: 3, calls: 3 });
+    expect(await planned("set-speed-class: rejected (…).")).toMatchObject({ rows: 3 });
+    await expect(planned("another reason")).rejects.toThrow("for this reason: nothing to retry");
     const words = ["runs", "retry", runId, "--reason", reason, "--yes", "--detach"];
     const { stdout } = await runCommand(harness, words, "remote");
     expect(await requests.ended(stdout.trim())).toMatchObject({ retryOf: runId, counts: { total: 3 } });

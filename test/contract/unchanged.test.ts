@@ -7,6 +7,7 @@ import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
+import { RunRequests } from "./support/run-requests.ts";
 
 const rows = 20;
 const harness = await ControlHarness.ofFile({ works: true, sandbox: { sims: rows + 5, limits: { Sim: 1_000 } } });
@@ -75,8 +76,10 @@ test("a plan, its run and its undo say what changes: the account, and values bef
   const { runId } = (await started.json()) as RunReport;
   await until("the run is over", async () => (await harness.runs.show(runId)).state === "completed");
   expect(await harness.runs.show(runId)).toMatchObject({ ...account, changes, changesInAll: 2 });
-  const undo = await (await harness.ask(`/v1/runs/${runId}/undo/plan`, { as: "operator" })).json();
-  expect(undo).toMatchObject({ ...account, changes: [{ from: "s1.minimum", to: "s1.fast", count: 2 }] });
+  expect(await new RunRequests(harness).planOf({ undoOf: runId })).toMatchObject({
+    ...account,
+    changes: [{ from: "s1.minimum", to: "s1.fast", count: 2 }],
+  });
   const undone = await harness.ask(`/v1/runs/${runId}/undo`, { as: "operator", method: "POST" });
   const { runId: undoId } = (await undone.json()) as RunReport;
   await until("it is undone", async () => (await harness.runs.show(undoId)).state === "completed");

@@ -83,8 +83,9 @@ describeInBrowser(
       // What was undone cannot be undone again, and the audit log says what undid what.
       const undoing = page.url().split("/").at(-1) ?? "";
       await page.goto(`/#/runs/${runId}`);
-      const undo = main.getByRole("button", { name: "Undo" });
-      await expect.poll(() => undo.getAttribute("title")).toMatch(/^nothing to restore/);
+      await main.getByRole("button", { name: "Undo" }).click();
+      const restore = page.getByRole("dialog").getByRole("button", { name: "Restore 0 SIMs" });
+      await expect.poll(() => restore.getAttribute("title")).toMatch(/^nothing to restore/);
       const admin = await harness.page({ width: 1280, token: tokens.admin });
       await admin.page.goto("/#/audit");
       const entries = admin.page.getByRole("table", { name: "Changes" }).getByRole("row");

@@ -362,6 +362,13 @@ export const deletePlan = deleteRoute({
   params: ofPlan,
 });
 
+/** `retried r-1 by r-2: set-speed-class on OP0000000001 (default): s1.fast → s1.slow 41` */
+function aboutStart(run: RunReport): string {
+  const { runId, retryOf, undoOf } = run;
+  if (retryOf !== undefined) return `retried ${retryOf} by ${runId}: ${changedText(run)}`;
+  return undoOf === undefined ? changedText(run) : `undid ${undoOf} by ${runId}: ${changedText(run)}`;
+}
+
 export const startRun = postRoute({
   path: "/runs",
   did: "started a run",
@@ -371,7 +378,7 @@ export const startRun = postRoute({
   query: orderQueryWith({ planId: z.string().optional().describe("start what was planned") }),
   rows: "optional",
   answer: runReport,
-  about: changedText,
+  about: aboutStart,
   status: 202,
 });
 
@@ -456,44 +463,8 @@ export const retryRun = postRoute({
     })
     .nullish(),
   answer: runReport,
-  about: (run: RunReport) => `retried ${run.retryOf ?? ""} by ${run.runId}: ${changedText(run)}`,
+  about: aboutStart,
   status: 202,
-});
-
-const followUpPlan = z.object({
-  ...changed,
-  total: count,
-  calls: count,
-  costly: count.describe("calls that cost money, as far as the inventory knows"),
-  irreversible: count.describe("irreversible calls, which must be confirmed with their number"),
-  warnings: list(z.string()).describe("for people: what it supersedes"),
-});
-
-/** Preview of a retry or an undo. */
-export type FollowUpPlan = Readonly<z.infer<typeof followUpPlan>>;
-
-export const planRetry = getRoute({
-  path: "/runs/:runId/retry/plan",
-  summary: "Count the rows that a retry of a run would send again",
-  params: ofRun,
-  query: z.strictObject({
-    outcome: several(z.enum(outcomes)),
-    lines: z
-      .string()
-      .regex(/^\d{1,9}(,\d{1,9}){0,999}$/, "must be line numbers separated by commas")
-      .optional()
-      .describe("only the rows on these lines"),
-    reason,
-  }),
-  answer: followUpPlan,
-});
-
-export const planUndo = getRoute({
-  path: "/runs/:runId/undo/plan",
-  summary: "Count the rows that an undo of a run would restore",
-  description: "Only SIMs that were not changed since the run need a call.",
-  params: ofRun,
-  answer: followUpPlan,
 });
 
 export const undoRun = postRoute({
@@ -504,7 +475,7 @@ export const undoRun = postRoute({
   params: ofRun,
   body: z.strictObject({ confirm }).nullish(),
   answer: runReport,
-  about: (run: RunReport) => `undid ${run.undoOf ?? ""} by ${run.runId}: ${changedText(run)}`,
+  about: aboutStart,
   status: 202,
 });
 

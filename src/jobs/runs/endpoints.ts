@@ -5,10 +5,10 @@ import { asList } from "#contract/fields.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { failureLimitOf } from "#fleet/run.ts";
 import { wavesOf } from "#fleet/waves.ts";
-import type { FollowUpPlan, PlanDocument, RunReport, OrderQuery, RunSummary } from "./contract.ts";
+import type { PlanDocument, RunReport, OrderQuery, RunSummary } from "./contract.ts";
 import { assertHasRows } from "./ledger/run-record.ts";
 import type { Order, RunService } from "./service.ts";
-import { type Planned, changedBy } from "./plan/plans.ts";
+import type { Planned } from "./plan/plans.ts";
 import { newRunId } from "./submit.ts";
 import { keepAnswers } from "#core/kept.ts";
 import type { Kernel } from "#kernel/kernel.ts";
@@ -192,25 +192,12 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
         return runs.submit(planned, { confirm, by, runId });
       },
     })),
-    endpoint(routes.planRetry, async ({ params, query: { outcome, lines, reason } }) => {
-      const which = { outcomes: asList(outcome), lines: lines?.split(",").map(Number), reason };
-      return countsOf(await runs.draftRetry(params.runId, which), runs);
-    }),
-    endpoint(routes.planUndo, async ({ params }) => countsOf(await runs.draftUndo(params.runId), runs)),
     creating(routes.undoRun, ({ params, body, by }) => ({
       ...newRun(deps),
       create: async (runId) =>
         runs.submit(await runs.draftUndo(params.runId, runId), { confirm: body?.confirm, by, runId }),
     })),
   ];
-}
-
-/** Counts the rows of a draft that nobody keeps. */
-async function countsOf(planned: Planned, runs: RunService): Promise<FollowUpPlan> {
-  await runs.discard(planned);
-  const { report, draft } = planned;
-  const { rows: total, calls, costly, irreversible, warnings } = report;
-  return { ...changedBy(draft.head), total, calls, costly, irreversible, warnings };
 }
 
 /** How a request that creates a run gives it its id beforehand, and finds it again. */

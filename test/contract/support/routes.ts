@@ -118,8 +118,6 @@ const examples: Readonly<Record<string, Route>> = {
   "POST /v1/runs/{runId}/retry": json("operator", 202, ({ failedId }) => `/v1/runs/${failedId}/retry`, {
     outcomes: ["rejected"],
   }),
-  "GET /v1/runs/{runId}/retry/plan": get(({ failedId }) => `/v1/runs/${failedId}/retry/plan?outcome=rejected`),
-  "GET /v1/runs/{runId}/undo/plan": get(({ overId }) => `/v1/runs/${overId}/undo/plan`),
   "DELETE /v1/runs/{runId}": withPath("admin", 204, ({ failedId }) => `/v1/runs/${failedId}`),
   "GET /v1/plans/{planId}/verdicts": get(({ planId }) => `/v1/plans/${planId}/verdicts`),
   "DELETE /v1/plans/{planId}": withPath("operator", 204, ({ planId }) => `/v1/plans/${planId}`),

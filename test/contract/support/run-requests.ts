@@ -73,6 +73,11 @@ export class RunRequests {
     };
   }
 
+  /** Plans rows that are named in JSON, such as those of a retry. */
+  planOf(rows: object): Promise<PlanDocument> {
+    return this.ask("/v1/plans", { method: "POST", body: JSON.stringify(rows), headers: json });
+  }
+
   /** Sends a request that must succeed. */
   async ask<T>(path: string, init: RequestInit = {}, as = "operator"): Promise<T> {
     const { status, body } = await this.send(path, init, as);

@@ -56,8 +56,8 @@ test.each([
   [735, 893, "Restore the previous state of 735 SIMs? (158 other rows stay as they are)"],
   [1, 2, "Restore the previous state of 1 SIM? (1 other row stays as it is)"],
   [51, 51, "Restore the previous state of 51 SIMs?"],
-])("an undo of %d SIMs of %d rows asks about those that it restores", (calls, total, text) => {
-  expect(undoQuestion({ ...changed, calls, total })).toBe(`${changedText(changed)}. ${text}`);
+])("an undo of %d SIMs of %d rows asks about those that it restores", (calls, rows, text) => {
+  expect(undoQuestion({ ...changed, calls, rows })).toBe(`${changedText(changed)}. ${text}`);
 });
 
 test.each([

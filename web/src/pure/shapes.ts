@@ -23,7 +23,7 @@ export type {
 export type { OperationReport } from "#jobs/operations/contract.ts";
 export type { BucketReport } from "#jobs/quota/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
-export type { Changed, FollowUpPlan, PlanRow, RunReport, SimRun } from "#jobs/runs/contract.ts";
+export type { Changed, PlanRow, RunReport, SimRun } from "#jobs/runs/contract.ts";
 export type { RunSummary } from "#jobs/runs/contract.ts";
 export type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/contract.ts";
 export type { AutomationReport } from "#jobs/automations/contract.ts";

@@ -10,7 +10,7 @@ import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { type Caller, type Context, type ProcessIo, ask, confirm, isTerminal } from "#cli/context.ts";
 import { localWork, sayIfUnserved } from "#cli/follow/follow-work.ts";
 import { grouped, shellWord } from "#cli/format.ts";
-import { type FollowUpPlan, type RunReport, downloadResults, showRunSummary } from "../contract.ts";
+import { type PlanReport, type RunReport, downloadResults, showRunSummary } from "../contract.ts";
 import { runs } from "../feature.ts";
 import { exitCodeOf } from "../report.ts";
 import { writeResults } from "#core/files/output-file.ts";
@@ -149,7 +149,7 @@ export async function topReasons(client: Client, { runId, state, counts }: RunRe
 // One rule for all commands that start a run: a question on a terminal, or the number of calls that cannot be undone.
 
 /** Run that a question is about. */
-export interface Confirming extends Pick<FollowUpPlan, "operation" | "irreversible"> {
+export interface Confirming extends Pick<PlanReport, "operation" | "irreversible"> {
   /** Asked if there is none. */
   readonly question: string;
 }

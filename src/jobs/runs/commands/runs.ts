@@ -1,6 +1,6 @@
 /** `simfleet runs …`: the life of runs. */
 import * as routes from "../contract.ts";
-import { type Changed, type FollowUpPlan, changedText } from "../contract.ts";
+import { type Changed, type PlanReport, changedText } from "../contract.ts";
 import {
   addSeeAlso,
   type Caller,
@@ -177,17 +177,14 @@ function retryCommand(context: Context): Command {
     const before = await client.call(routes.showRun, { params: { runId: ofRunId } });
     if (detach !== true) await assertCanWrite(out ?? resultsPathOf(before));
     if (detach !== true) await app?.kernel.client(before.profile).whoAmI(context.io.interrupt);
-    const plan = await client.call(routes.planRetry, { params: { runId: ofRunId }, query: { outcome, reason } });
+    const rows = { retryOf: ofRunId, outcomes: outcome, reason };
+    const plan = await client.call(routes.createPlan, { query: {}, rows });
     for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
-    const question = `${changedText(plan)}. Send ${counted(plan.total, "row")} of ${ofRunId} again?`;
+    const question = `${changedText(plan)}. Send ${counted(plan.rows, "row")} of ${ofRunId} again?`;
     return startAsked(caller, context, {
       about: { ...plan, question },
       options,
-      start: (confirmed) =>
-        client.call(routes.retryRun, {
-          params: { runId: ofRunId },
-          body: { outcomes: outcome, reason, ...confirmed },
-        }),
+      start: (confirmed) => client.call(routes.startRun, { query: { planId: plan.planId, ...confirmed } }),
       startedText: ({ runId, counts }) => `Run ${runId} retries ${counted(counts.total, "row")} of ${ofRunId}.`,
       resultsPathOf,
     });
@@ -209,41 +206,44 @@ function undoCommand(context: Context): Command {
     const { profile } = before;
     if (options.detach !== true) await assertCanWrite(options.out ?? resultsPathOf(before));
     // Reports that there is nothing to undo before a useless sync.
-    let plan = await client.call(routes.planUndo, { params: { runId } });
+    let plan = await client.call(routes.createPlan, { query: {}, rows: { undoOf: runId } });
     await app?.kernel.client(profile).whoAmI(io.interrupt);
     if (options.sync) {
       // Without a terminal the confirmation may fail: do that before the sync.
       if (!isTerminal(io) && plan.calls > 0) await confirmation(confirming(plan), options, io);
+      await client.call(routes.deletePlan, { params: { planId: plan.planId } });
       output.say("Syncing first, so that later changes are not overwritten …");
       const sync = await client.call(startSync, { query: { profile, restart: "true" } });
       const { followSync } = await import("#jobs/inventory/commands/sims.ts");
       const synced = await followSync(sync.profile, caller);
       if (synced.report.state !== "finished") return synced.exitCode;
-      plan = await client.call(routes.planUndo, { params: { runId } });
+      plan = await client.call(routes.createPlan, { query: {}, rows: { undoOf: runId } });
     }
+    const start = (confirmed: { confirm?: number }) =>
+      client.call(routes.startRun, { query: { planId: plan.planId, ...confirmed } });
     // It says why there is nothing to restore.
-    if (plan.calls === 0) await client.call(routes.undoRun, { params: { runId } });
+    if (plan.calls === 0) await start({});
     for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
-    const { calls, total } = plan;
+    const { calls, rows: total } = plan;
     const rows = calls === total ? counted(total, "row") : `${grouped(calls)} of ${counted(total, "row")}`;
     return startAsked(caller, context, {
       about: confirming(plan),
       options,
-      start: (confirmed) => client.call(routes.undoRun, { params: { runId }, body: confirmed }),
+      start,
       startedText: (undo) => `Run ${undo.runId} restores ${rows} of ${runId}.`,
       resultsPathOf,
     });
   });
 }
 
-function confirming(plan: FollowUpPlan): Confirming {
+function confirming(plan: PlanReport): Confirming {
   return { ...plan, question: undoQuestion(plan) };
 }
 
-export function undoQuestion(plan: Pick<FollowUpPlan, "calls" | "total"> & Changed): string {
-  const { calls, total } = plan;
+export function undoQuestion(plan: Pick<PlanReport, "calls" | "rows"> & Changed): string {
+  const { calls, rows } = plan;
   const question = `${changedText(plan)}. Restore the previous state of ${counted(calls, "SIM")}?`;
-  const others = total - calls;
+  const others = rows - calls;
   return others > 0
     ? `${question} (${others === 1 ? "1 other row stays as it is" : `${grouped(others)} other rows stay as they are`})`
     : question;

@@ -1,7 +1,6 @@
 /** The actions of a run; those that change many SIMs or cannot be undone ask for confirmation. */
 import type { JSX } from "preact";
 import { ask, download } from "../../ask.ts";
-import { useLive } from "../../live.ts";
 import { ActionButton, useAction } from "../../parts/action.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -9,8 +8,8 @@ import { type Question, confirmed } from "../../parts/question.tsx";
 import { goTo } from "../../place.ts";
 import { counted } from "../../pure/format.ts";
 import { hrefOf } from "../../pure/route.ts";
-import type { FollowUpPlan, OperationReport, Outcome, RunReport } from "../../pure/shapes.ts";
-import { type RunAction, actionsFor, changedText, isOver } from "../../pure/runs/tally.ts";
+import type { OperationReport, Outcome, PlanReport, RunReport } from "../../pure/shapes.ts";
+import { type RunAction, actionsFor, changedText } from "../../pure/runs/tally.ts";
 import { refusal } from "../../session.ts";
 
 const verbs = {
@@ -37,16 +36,11 @@ interface ActionsProps {
   readonly onChanged: (report: RunReport) => void;
 }
 
-/** Beyond so many rows, an undo is planned only on request. */
-const maxPlanned = 10_000;
-
 export function RunActions({ report, operation, hasUndo, onChanged }: ActionsProps): JSX.Element {
   const { isBusy, act } = useAction();
   const { runId, state, counts } = report;
   const route = routeOf(report);
   const actions = actionsFor({ state, counts, hasUndo });
-  const isPlanned = actions.includes("undo") && isOver(state) && counts.total <= maxPlanned;
-  const undo = useLive<FollowUpPlan>(isPlanned ? `${route}/undo/plan` : undefined, { ms: 600_000 });
   const work = async (action: RunAction): Promise<string | undefined> => {
     if (action === "retry" || action === "undo") return followUp(report, action);
     const question = questionOf(action, report, operation);
@@ -63,7 +57,7 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
           key={action}
           kind={kinds[action]}
           isBusy={isBusy}
-          refusal={refusal("operator") ?? (action === "undo" && undo.value ? nothingToDo(undo.value) : undefined)}
+          refusal={refusal("operator")}
           onPress={() => act(() => work(action))}
         >
           {verbs[action]}
@@ -97,10 +91,6 @@ export function DownloadButton({ report, outcomes = [], children }: DownloadProp
   );
 }
 
-function nothingToDo({ calls, warnings: [why = "There is nothing to do."] }: FollowUpPlan): string | undefined {
-  return calls > 0 ? undefined : why;
-}
-
 /** The rows of a retry. */
 interface Chosen {
   readonly outcomes: readonly Outcome[];
@@ -119,11 +109,10 @@ export async function followUp(
   chosen?: Chosen,
 ): Promise<string | undefined> {
   const { name, runId, counts } = report;
-  const route = `${routeOf(report)}/${action}`;
-  const query = chosen && { outcome: chosen.outcomes, lines: chosen.lines?.join(","), reason: chosen.reason };
-  const plan = await ask<FollowUpPlan>(`${route}/plan`, query && { query });
-  const { total, calls, costly, irreversible, warnings } = plan;
   const isUndo = action === "undo";
+  const rows = isUndo ? { undoOf: runId } : { retryOf: runId, ...chosen };
+  const plan = await ask<PlanReport>("/v1/plans", { method: "POST", body: rows });
+  const { planId, rows: total, calls, costly, irreversible, warnings } = plan;
   const sentences = [
     `${changedText(plan)}.`,
     isUndo
@@ -138,12 +127,15 @@ export async function followUp(
     text: sentences.filter((sentence) => sentence !== false).join(" "),
     yes: isUndo ? `Restore ${counted(calls, "SIM")}` : `Retry ${counted(total, "row")}`,
     isDangerous: isUndo || irreversible > 0,
-    refusal: nothingToDo(plan),
+    refusal: calls > 0 ? undefined : (warnings[0] ?? "There is nothing to do."),
     typed: irreversible > 0 ? irreversible : undefined,
   });
-  if (!isMeant) return undefined;
-  const body = { ...chosen, ...(irreversible > 0 ? { confirm: irreversible } : {}) };
-  const started = await ask<RunReport>(route, { method: "POST", body });
+  if (!isMeant) {
+    await ask(`/v1/plans/${encodeURIComponent(planId)}`, { method: "DELETE" });
+    return undefined;
+  }
+  const query = { planId, ...(irreversible > 0 ? { confirm: irreversible } : {}) };
+  const started = await ask<RunReport>("/v1/runs", { method: "POST", query });
   goTo(hrefOf("runs", started.runId));
   return `Run ${started.runId} started.`;
 }
