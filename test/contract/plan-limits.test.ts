@@ -73,21 +73,28 @@ describe("a plan that is not started", () => {
     expect([await listed(harness), await listed(harness, "?state=planned")]).toEqual([[id], []]);
   });
 
-  test("it can be made of SIMs, and takes a rate and a failure limit when it is started", async () => {
+  test("it can be made of SIMs, and takes limits and a canary when it is started", async () => {
     await using harness = await ControlHarness.open();
     const body = JSON.stringify({ sims: [harness.simId(0), harness.simId(1)], speedClass: "s1.fast" });
     const headers = { "content-type": "application/json" };
     const id = await planId(await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers }));
-    const run = await harness.ask(`/v1/runs?planId=${id}&rate=5&maxFailures=1`, { as: "operator", method: "POST" });
+    const limits = `/v1/runs?planId=${id}&rate=5&maxFailures=1&canary=1`;
+    const run = await harness.ask(limits, { as: "operator", method: "POST" });
     expect([run.status, await run.json()]).toMatchObject([202, { runId: id, counts: { total: 2 } }]);
-    expect(await harness.runs.record(id)).toMatchObject({ options: { callsPerMinute: 5 }, maxFailures: 1 });
+    const waves = [
+      { end: 1, calls: 1 },
+      { end: 2, calls: 1 },
+    ];
+    expect(await harness.runs.record(id)).toMatchObject({ options: { callsPerMinute: 5 }, maxFailures: 1, waves });
   });
 
   test("of simultaneous starts one starts it", async () => {
     await using harness = await ControlHarness.open();
     const id = await planId(await plan(harness));
-    const start = (): Promise<Response> => harness.ask(`/v1/runs?planId=${id}`, { as: "operator", method: "POST" });
-    const statuses = (await Promise.all(Array.from({ length: 8 }, start))).map(({ status }) => status);
+    const start = (waves: string): Promise<Response> =>
+      harness.ask(`/v1/runs?planId=${id}${waves}`, { as: "operator", method: "POST" });
+    const canaries = ["", "&canary=1", "&canary=2", "", "&canary=3", "", "", "&canary=1"];
+    const statuses = (await Promise.all(canaries.map(start))).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([202, ...Array.from({ length: 7 }, () => 409)]);
   });
 });

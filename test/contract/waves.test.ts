@@ -105,6 +105,17 @@ describe("a run in waves with a gate", () => {
     expect(checks).toEqual([[20, 20, 20, true], [25, 25, 25, true], null]);
   });
 
+  test("a plan can be started in waves, and refuses a gate, for which it has not counted", async () => {
+    const body = `simId\n${take(100).join("\n")}\n`;
+    const { planId } = await ask<PlanDocument>(`/plans?${good}&skipUnchanged=false`, body);
+    const startIn = (waves: string) => ask<RunReport>(`/runs?planId=${planId}&${waves}`);
+    const refused = startIn(String(new URLSearchParams({ waves: "20,100%", gate })));
+    await expect(refused).rejects.toThrow("without others but confirm, rate, maxFailures, canary, waves, soak");
+    const { runId } = await startIn("waves=20,50%,100%");
+    const { counts, waves } = await rests(runId);
+    expect([counts.done, waves?.parts.map((part) => part.sims)]).toEqual([100, [20, 30, 50]]);
+  });
+
   test("a change that takes SIMs offline pauses after its first wave, with the numbers and the SIMs", async () => {
     const ids = take(200);
     const run = await rests((await start(ids, bad, { waves: "60,100%" })).runId);

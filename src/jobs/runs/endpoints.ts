@@ -139,18 +139,20 @@ function startRows({ query, rows, by }: Call<typeof routes.startRun>, deps: RunE
 async function startPlan({ query, rows, by }: Call<typeof routes.startRun>, planId: string, { runs }: RunEndpointDeps) {
   assertPlanAlone({ query, hasRows: rows !== undefined });
   const { rate, maxFailures, confirm } = query;
+  const waves = wavesOf(query);
   return runs.start(planId, {
     by,
     confirm,
     options: {
       ...(rate === undefined ? {} : { callsPerMinute: rate }),
       ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
+      ...(waves === undefined ? {} : { waves }),
     },
   });
 }
 
 /** Options that can be given when a plan is started. */
-const givenAtStart: readonly string[] = ["confirm", "rate", "maxFailures"];
+const givenAtStart: readonly string[] = ["confirm", "rate", "maxFailures", "canary", "waves", "soak"];
 
 /** @throws SimfleetError REQUEST_INVALID for a plan with rows or with options that change it */
 function assertPlanAlone({ query, hasRows }: Pick<Call<typeof routes.startRun>, "query"> & { hasRows: boolean }): void {
@@ -161,7 +163,7 @@ function assertPlanAlone({ query, hasRows }: Pick<Call<typeof routes.startRun>, 
   if (planId === undefined || (!hasRows && !hasOptions)) return;
   throw new SimfleetError(
     "REQUEST_INVALID",
-    "A plan already has rows and options: send planId without others but confirm, rate and maxFailures, and without a body",
+    `A plan already has rows and options: send planId without others but ${givenAtStart.join(", ")}, and without a body`,
   );
 }
 

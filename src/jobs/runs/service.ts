@@ -15,7 +15,7 @@ import type { Reading } from "#telemetry/metrics.ts";
 import { type RunQueues, queueName } from "./work/queue.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { type KnownFleet, classifyRows } from "./plan/classify.ts";
-import { type DraftDeps, type DraftRequest, type DraftSource, writeDraft } from "./plan/draft.ts";
+import { type DraftDeps, type DraftRequest, type DraftSource, draftInWaves, writeDraft } from "./plan/draft.ts";
 import { compareDraft, overlapSettler } from "./overlap.ts";
 import { type ForecastDeps, forecaster, workByQuota } from "./plan/forecast.ts";
 import { type Planned, Plans, missing, reportOfDraft } from "./plan/plans.ts";
@@ -214,14 +214,14 @@ export class RunService {
   }
 
   /**
-   * Starts exactly what was planned.
+   * Starts exactly what was planned, in the waves and within the limits that are given now.
    * @throws SimfleetError NOT_FOUND if the plan has expired, RUN_STATE_CONFLICT if it was started already; as `submit`
    * @throws ConfigError if the profile lacks credentials or an address
    */
   async start(
     planId: string,
     given: Pick<Submission, "by" | "confirm"> & {
-      readonly options: Pick<RunOptions, "maxFailures" | "callsPerMinute">;
+      readonly options: Pick<RunOptions, "maxFailures" | "callsPerMinute" | "waves">;
     },
   ): Promise<RunReport> {
     const { by, confirm } = given;
@@ -233,10 +233,11 @@ export class RunService {
     });
     const { run, report } = plan;
     client(run.profile);
-    const head = { ...run.head, options: { ...run.options, ...given.options } };
-    const state = firstState(report, head, { confirm: confirm ?? plan.confirm, policy: config.changes });
-    return this.#begin(head, { by, calls: report.calls, state }, async (complete) => {
-      const reply = await ledger.commit(complete, state, undefined, { takes: plan.takes });
+    const options = { ...run.options, ...given.options };
+    const state = firstState(report, { ...run, options }, { confirm: confirm ?? plan.confirm, policy: config.changes });
+    const { draftId, ...parts } = (given.options.waves && (await draftInWaves(run, options, this.#deps))) ?? {};
+    return this.#begin({ ...run.head, options, ...parts }, { by, calls: report.calls, state }, async (complete) => {
+      const reply = await ledger.commit(complete, state, draftId, { takes: plan.takes, plan: "start" });
       if (reply === "expired") throw missing(planId);
       if (reply === "exists") throw started();
     });

@@ -129,9 +129,10 @@ export class Ledger {
   /**
    * Commits a run: from now on it is listed and its rows are processed. If a run with this id exists already, it is kept and
    * the draft is deleted.
-   * @param draftId id under which the rows were drafted; undefined: the run is a plan, which is kept if it cannot be started
+   * @param draftId id under which the rows were drafted; undefined: those of the plan to start
    * @param how `takes`: rows that only one run may take from the run that this one retries or undoes; `plan`: what is kept with
-   *   a plan, which replaces one with this id and expires unless it is started
+   *   a plan, which replaces one with this id and expires unless it is started; `start`: the run is a plan, which is kept if it
+   *   cannot be started
    * @returns `exists` if there already was a run with this id, `expired` if there is no such plan anymore
    * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE_CONFLICT if another run has taken
    *   some of these rows
@@ -140,7 +141,7 @@ export class Ledger {
     head: RunHead,
     state: RunState,
     draftId: string | undefined,
-    { takes = [], plan }: { readonly takes?: readonly RowGroup[]; readonly plan?: PlanToKeep } = {},
+    { takes = [], plan }: { readonly takes?: readonly RowGroup[]; readonly plan?: PlanToKeep | "start" } = {},
   ): Promise<"committed" | "exists" | "expired"> {
     const { runId, segments, createdAtMs, submittedBy = "" } = head;
     const sourceId = head.retryOf ?? head.undoOf ?? "";
@@ -153,9 +154,9 @@ export class Ledger {
     const fields = Object.entries({
       ...encodeHead(head),
       ...startOf(head, state),
-      ...(plan && { plan: plan.text }),
+      ...(typeof plan === "object" && { plan: plan.text }),
     }).flat();
-    const { ttlMs = "", entry = "", uploadId = "" } = plan ?? {};
+    const { ttlMs, entry, uploadId } = typeof plan === "object" ? plan : { ttlMs: plan ?? "", entry: "", uploadId: "" };
     const args = [runId, segments.length, createdAtMs, this.#deps.bounds.maxEvents, submittedBy, attempt];
     args.push(ttlMs, entry, uploadId, takes.length, ...takes.map((group) => takenPrefix + group));
     const reply = (await commitScript.run(this.#redis, keys, [...args, ...fields])) as
@@ -163,7 +164,7 @@ export class Ledger {
       | "exists"
       | "expired"
       | [field: string, by: string];
-    if (reply === "expired" && draftId !== undefined) throw expired(runId);
+    if (reply === "expired" && plan !== "start") throw expired(runId);
     if (typeof reply === "string") return reply;
     throw alreadyTaken(sourceId, reply[0].slice(takenPrefix.length), reply[1]);
   }

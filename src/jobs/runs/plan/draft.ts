@@ -10,7 +10,7 @@ import { parseGate, waveEnds } from "#fleet/waves.ts";
 import type { LateRows } from "#intake/read-rows.ts";
 import type { RedisMemory } from "#redis/node.ts";
 import { percent } from "../contract.ts";
-import type { RowGroup, RunHead, SegmentSpan, Wave } from "../ledger/run-record.ts";
+import type { RowGroup, RunHead, RunRecord, SegmentSpan, Wave } from "../ledger/run-record.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type StoredRow, isCallable } from "../ledger/packing.ts";
 import type { SealInputs } from "../sealed-inputs.ts";
@@ -84,12 +84,11 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
     }
     await writer.end();
     if (source.late !== undefined) await writer.amend(source.late, tally);
-    const { draftId, ...parts } = await inWaves(writer, waveWriter, {
-      ...request,
-      ...deps,
-      operations,
-      calls: tally.calls,
-    });
+    const read = (segment: number, firstRow: number) => ledger.draftedSegment(writer.draftId, segment, firstRow);
+    const whole = { draftId: writer.draftId, segments: writer.segments, waves: [] };
+    const order = { ...request, ...deps, operations, calls: tally.calls };
+    const { draftId, ...parts } = (await inWaves({ ...whole, read }, waveWriter, order)) ?? whole;
+    if (draftId !== writer.draftId) await ledger.discard(writer.draftId);
     assertRoom(writer.rows, await memory(), "outcomes");
     const drafted: DraftHead = {
       ...head,
@@ -203,18 +202,37 @@ class SegmentWriter {
 }
 
 /**
- * Writes a draft with waves again, so that each of them ends with a segment.
+ * Drafts the rows of a plan again, in waves without a gate: the plan has not counted who meets one.
+ * @throws SimfleetError USAGE for a wave without a SIM; NOT_FOUND if the plan has expired
+ */
+export async function draftInWaves(plan: RunRecord, options: RunOptions, deps: DraftDeps) {
+  const { ledger } = deps;
+  const writer = new SegmentWriter(ledger);
+  const calls = plan.segments.reduce((sum, { callable }) => sum + callable, 0);
+  const read = async (segment: number) => (await ledger.segment(plan, segment)).rows;
+  try {
+    return await inWaves({ segments: plan.segments, read }, writer, { ...plan, ...deps, options, calls });
+  } catch (thrown) {
+    await Promise.allSettled([writer.settled()]);
+    await ledger.discard(writer.draftId).catch(() => undefined);
+    throw isRefusedForMemory(thrown) ? outOfRoom(plan.total, await deps.memory()) : thrown;
+  }
+}
+
+/**
+ * Writes the rows of a draft or a plan again, so that each wave ends with a segment.
  * @param writer of the draft with waves, of which nothing is written yet
+ * @returns undefined if there is no wave
  * @throws SimfleetError USAGE for a wave without a SIM or a field that no SIM has, if the SIMs do not meet the gate as they are,
  *   or if there is no undo of what should be undone; a retry is not rejected
  */
 async function inWaves(
-  whole: SegmentWriter,
+  whole: Pick<RunHead, "segments"> & { read(segment: number, firstRow: number): Promise<readonly StoredRow[]> },
   writer: SegmentWriter,
   order: DraftRequest & DraftDeps & Pick<RunHead, "operations"> & { readonly calls: number },
 ) {
-  const { options, profile, retryOf, operations, ledger, inventory, calls: sims } = order;
-  if (options.waves === undefined || sims === 0) return { draftId: whole.draftId, segments: whole.segments, waves: [] };
+  const { options, profile, retryOf, operations, inventory, calls: sims } = order;
+  if (options.waves === undefined || sims === 0) return undefined;
   const { gate: text, minSample, sample, onFailure } = options.waves;
   const [{ name, keyColumn, undo }] = operations;
   if (onFailure === "undo" && undo === undefined) {
@@ -228,8 +246,7 @@ async function inWaves(
     gate !== undefined && wave < ends.length - 1 && calls >= minSample;
   const all = { calls: 0, met: 0, judged: sims };
   for (const [segment, { firstRow }] of whole.segments.entries()) {
-    const rows = await ledger.draftedSegment(whole.draftId, segment, firstRow);
-    for (const row of rows) {
+    for (const row of await whole.read(segment, firstRow)) {
       await writer.add([row]);
       if (!isCallable(row)) continue;
       all.calls += 1;
@@ -243,7 +260,6 @@ async function inWaves(
     }
   }
   await writer.end();
-  await ledger.discard(whole.draftId);
   const { minPercent = 0 } = retryOf === undefined ? (gate ?? {}) : {};
   const at = [...waves, all].findIndex(({ judged, met, calls }) => judged > 0 && met * 100 < calls * minPercent);
   if (at === -1) return { draftId: writer.draftId, segments: writer.segments, waves };

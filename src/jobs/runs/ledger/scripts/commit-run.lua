@@ -1,11 +1,11 @@
 -- Commits a drafted run or starts a planned one: from now on it is listed, and workers process its rows. Or keeps a draft as
 -- a plan: its rows and its head are stored until it expires, and it can be started.
 --
--- KEYS  1 run head (hash)   2 drafted rows (hash with expiry: segment -> packed rows); those of a plan to start are KEYS 3
+-- KEYS  1 run head (hash)   2 drafted rows (hash with expiry: segment -> packed rows); KEYS 3 for a plan to start as it is
 --       3 rows of the run (hash)   4 runs (sorted set)   5 event stream   6 plans (hash: run or upload -> `expiry bytes owner`)
 --       7 head of the run whose rows it takes, if they may be taken only once
 -- ARGV  1 run id   2 number of segments   3 creation time, ms   4 maximum number of events kept   5 submitter, or ''
---       6 identifies the attempt   7 time to live of the plan to keep, ms, or ''   8 its `expiry bytes owner`
+--       6 identifies the attempt   7 time to live of the plan to keep, ms, 'start', or ''   8 its `expiry bytes owner`
 --       9 the upload that it came with, or ''   10 number of fields of the other head that record who took the rows
 --       11 … these fields, then those of the head
 -- Returns 'committed'; 'exists' if there already is a run with this id; { field, run } if another run has taken rows;
@@ -20,13 +20,17 @@
 local run, segments, created_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local max_events, by, attempt, groups = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[10])
 local ttl_ms, entry, upload = ARGV[7], ARGV[8], ARGV[9]
-local starts_plan, keeps_plan = KEYS[2] == KEYS[3], ttl_ms ~= ''
+local starts_plan, keeps_plan = ttl_ms == 'start', tonumber(ttl_ms)
+local is_drafted = KEYS[2] ~= KEYS[3]
 local state, committed_by = unpack(redis.call('HMGET', KEYS[1], 'state', 'attempt'))
 local function drop_draft()
-  if not starts_plan then redis.call('UNLINK', KEYS[2]) end
+  if is_drafted then redis.call('UNLINK', KEYS[2]) end
 end
 
-if starts_plan and not state then return 'expired' end
+if starts_plan and not state then
+  drop_draft()
+  return 'expired'
+end
 local is_open = not state or (state == 'planned' and (starts_plan or keeps_plan))
 if not is_open or committed_by == attempt then
   drop_draft()
@@ -43,7 +47,7 @@ end
 if redis.call('HLEN', KEYS[2]) < segments then return 'expired' end
 for i = 11, 10 + groups do redis.call('HSET', KEYS[7], ARGV[i], run) end
 if keeps_plan then redis.call('UNLINK', KEYS[1], KEYS[3]) end
-if segments > 0 and not starts_plan then redis.call('RENAME', KEYS[2], KEYS[3]) end
+if segments > 0 and is_drafted then redis.call('RENAME', KEYS[2], KEYS[3]) end
 redis.call('HSET', KEYS[1], 'attempt', attempt, unpack(ARGV, 11 + groups))
 if keeps_plan then
   if upload ~= '' then redis.call('HDEL', KEYS[6], upload) end
