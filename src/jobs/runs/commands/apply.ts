@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { openTerminal } from "#core/files/open-file.ts";
 import { visibleIn } from "#core/visible-text.ts";
-import { type Changed, type PlanReport, changedText, createPlan, startRun } from "../contract.ts";
+import { type Changed, type PlanReport, changedText, createPlan } from "../contract.ts";
 import { assertCanWrite } from "#core/files/output-file.ts";
 import { assertAllValid } from "../submit.ts";
 import { addSeeAlso, type Context, asCount, withCommon, yesOption } from "#cli/context.ts";
@@ -60,10 +60,10 @@ export function applyCommand(context: Context): CommandUnknownOpts {
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       if (options.detach !== true) await app?.kernel.client(app.kernel.config.profile).whoAmI(context.io.interrupt);
       return startAsked(caller, context, {
-        about: { ...plan, question: changesQuestion(plan) },
+        plan,
+        question: changesQuestion(plan),
         options,
         terminal: read === undefined ? undefined : openTerminal(),
-        start: (confirmed) => client.call(startRun, { query: { planId: plan.planId, ...confirmed } }),
         startedText: ({ runId }) => `Run ${runId} started.`,
         resultsPathOf: ({ runId }) => pathOf(runId),
       });

@@ -10,7 +10,14 @@ import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { type Caller, type Context, type ProcessIo, ask, confirm, isTerminal } from "#cli/context.ts";
 import { localWork, sayIfUnserved } from "#cli/follow/follow-work.ts";
 import { grouped, shellWord } from "#cli/format.ts";
-import { type PlanReport, type RunReport, downloadResults, showRunSummary } from "../contract.ts";
+import {
+  type PlanDocument,
+  type RunReport,
+  deletePlan,
+  downloadResults,
+  showRunSummary,
+  startRun,
+} from "../contract.ts";
 import { runs } from "../feature.ts";
 import { exitCodeOf } from "../report.ts";
 import { writeResults } from "#core/files/output-file.ts";
@@ -18,30 +25,37 @@ import { follow } from "./follow-run.ts";
 import { countsText, type Reason, runText } from "./run-text.ts";
 
 /**
- * Asks, starts a run, and shows it until it ends unless the command is to return at once.
+ * Asks, starts a plan, and shows its run until it ends unless the command is to return at once. A plan that is not started is
+ * deleted.
  * @returns the exit code
  */
 export async function startAsked(
   caller: Caller,
   context: Context,
   how: {
-    readonly about: Confirming;
+    readonly plan: PlanDocument;
+    readonly question: string;
     readonly options: ConfirmOptions & { readonly detach?: true | undefined; readonly out?: string | undefined };
     /** Where to ask, if standard input has other content. */
     readonly terminal?: ProcessIo["stdin"] | undefined;
-    readonly start: (confirmed: { confirm?: number }) => Promise<RunReport>;
     readonly startedText: (run: RunReport) => string;
     readonly resultsPathOf: (run: RunReport) => string | undefined;
   },
 ): Promise<number> {
-  const { about, options, terminal = context.io.stdin } = how;
-  const { app, output } = caller;
-  const confirmed = await confirmation(about, options, { ...context.io, stdin: terminal });
-  if (confirmed === undefined) {
+  const { plan, question, options, terminal = context.io.stdin } = how;
+  const { app, client, output } = caller;
+  const { planId } = plan;
+  let run: RunReport | undefined;
+  try {
+    const confirmed = await confirmation({ ...plan, question }, options, { ...context.io, stdin: terminal });
+    if (confirmed !== undefined) run = await client.call(startRun, { query: { planId, ...confirmed } });
+  } finally {
+    if (run === undefined) await client.call(deletePlan, { params: { planId } }).catch(() => undefined);
+  }
+  if (run === undefined) {
     output.say("Nothing was started.");
     return 2;
   }
-  const run = await how.start(confirmed);
   if (options.detach !== true) {
     output.say(how.startedText(run));
     return showToEnd(caller, run, options.out ?? how.resultsPathOf(run));
@@ -149,7 +163,7 @@ export async function topReasons(client: Client, { runId, state, counts }: RunRe
 // One rule for all commands that start a run: a question on a terminal, or the number of calls that cannot be undone.
 
 /** Run that a question is about. */
-export interface Confirming extends Pick<PlanReport, "operation" | "irreversible"> {
+export interface Confirming extends Pick<PlanDocument, "operation" | "irreversible"> {
   /** Asked if there is none. */
   readonly question: string;
 }

@@ -12,15 +12,7 @@ import {
   choiceOption,
   oneOf,
 } from "#cli/context.ts";
-import {
-  type Confirming,
-  confirmation,
-  costText,
-  topReasons,
-  resultsPathOf,
-  showToEnd,
-  startAsked,
-} from "./end-of-run.ts";
+import { confirmation, costText, topReasons, resultsPathOf, showToEnd, startAsked } from "./end-of-run.ts";
 import { follow } from "./follow-run.ts";
 import { answerList, withPageOptions } from "#cli/list.ts";
 import { runList, runText } from "./run-text.ts";
@@ -182,9 +174,9 @@ function retryCommand(context: Context): Command {
     for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
     const question = `${changedText(plan)}. Send ${counted(plan.rows, "row")} of ${ofRunId} again?`;
     return startAsked(caller, context, {
-      about: { ...plan, question },
+      plan,
+      question,
       options,
-      start: (confirmed) => client.call(routes.startRun, { query: { planId: plan.planId, ...confirmed } }),
       startedText: ({ runId, counts }) => `Run ${runId} retries ${counted(counts.total, "row")} of ${ofRunId}.`,
       resultsPathOf,
     });
@@ -209,9 +201,11 @@ function undoCommand(context: Context): Command {
     let plan = await client.call(routes.createPlan, { query: {}, rows: { undoOf: runId } });
     await app?.kernel.client(profile).whoAmI(io.interrupt);
     if (options.sync) {
-      // Without a terminal the confirmation may fail: do that before the sync.
-      if (!isTerminal(io) && plan.calls > 0) await confirmation(confirming(plan), options, io);
       await client.call(routes.deletePlan, { params: { planId: plan.planId } });
+      // Without a terminal the confirmation may fail: do that before the sync.
+      if (!isTerminal(io) && plan.calls > 0) {
+        await confirmation({ ...plan, question: undoQuestion(plan) }, options, io);
+      }
       output.say("Syncing first, so that later changes are not overwritten …");
       const sync = await client.call(startSync, { query: { profile, restart: "true" } });
       const { followSync } = await import("#jobs/inventory/commands/sims.ts");
@@ -219,25 +213,19 @@ function undoCommand(context: Context): Command {
       if (synced.report.state !== "finished") return synced.exitCode;
       plan = await client.call(routes.createPlan, { query: {}, rows: { undoOf: runId } });
     }
-    const start = (confirmed: { confirm?: number }) =>
-      client.call(routes.startRun, { query: { planId: plan.planId, ...confirmed } });
-    // It says why there is nothing to restore.
-    if (plan.calls === 0) await start({});
-    for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
     const { calls, rows: total } = plan;
+    const texts = calls === 0 ? [] : [...plan.warnings, costText(plan)];
+    for (const text of texts) if (text !== "") output.say(`${text}.`);
     const rows = calls === total ? counted(total, "row") : `${grouped(calls)} of ${counted(total, "row")}`;
     return startAsked(caller, context, {
-      about: confirming(plan),
-      options,
-      start,
+      plan,
+      question: undoQuestion(plan),
+      // The start says why there is nothing to restore.
+      options: calls === 0 ? { ...options, yes: true } : options,
       startedText: (undo) => `Run ${undo.runId} restores ${rows} of ${runId}.`,
       resultsPathOf,
     });
   });
-}
-
-function confirming(plan: PlanReport): Confirming {
-  return { ...plan, question: undoQuestion(plan) };
 }
 
 export function undoQuestion(plan: Pick<PlanReport, "calls" | "rows"> & Changed): string {
