@@ -1,6 +1,6 @@
 /** Gives the command line a process: its arguments, streams, signals and exit code. */
-import { cacheCompiledCode } from "#core/compile-cache.ts";
-import { limitHeapAtStart } from "#core/heap-room.ts";
+import { cacheCompiledCode } from "#core/process/compile-cache.ts";
+import { limitHeapAtStart } from "#core/process/heap-room.ts";
 import { standardOutput } from "#cli/standard-output.ts";
 
 /** Commands that run until they are stopped: Ctrl-C is their normal end, a closed terminal is not. */

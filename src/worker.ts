@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The always-on worker. The container starts this file, configured by the environment or the usual file. */
-import { keepHeapSmall } from "#core/heap-room.ts";
+import { keepHeapSmall } from "#core/process/heap-room.ts";
 
 async function main(): Promise<never> {
   // Without a listener, the first opens a port for debuggers, and the others end the process.

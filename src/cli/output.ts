@@ -4,7 +4,7 @@
  * characters are shown as escapes (`core/visible-text`), except in JSON and CSV. Text has local times, JSON has UTC. Only a
  * terminal has a live line at the bottom and escape codes.
  */
-import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
+import { scrubSecrets, scrubSecretsInJson } from "#core/secrets/scrub-secrets.ts";
 import { systemClock } from "#core/time.ts";
 import { grouped, relativeTime, withLocalTimes } from "./format.ts";
 import { visible, visibleIn, visibleLines } from "#core/visible-text.ts";

@@ -7,7 +7,7 @@ import { Readable } from "node:stream";
 import type { ErrorCode, Problem } from "#core/errors.ts";
 import { ConfigError, IntakeError, SimfleetError, errorCatalogue, messageOf } from "#core/errors.ts";
 import { openFile } from "#core/files/open-file.ts";
-import type { Secret } from "#core/secret.ts";
+import type { Secret } from "#core/secrets/secret.ts";
 import { secondMs, systemClock } from "#core/time.ts";
 import { createParser } from "eventsource-parser";
 import { type EventDocument, listEvents } from "#events/contract.ts";

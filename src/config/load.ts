@@ -12,7 +12,7 @@ import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { forgetCredentials, readCredentials } from "./secrets/credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import type { Known, Section } from "./feature-section.ts";

@@ -4,7 +4,7 @@
  * metadata.
  */
 import { z } from "zod";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { isPlainObject } from "#core/plain-object.ts";
 import { expectedOf, path } from "./value-types.ts";
 

@@ -4,7 +4,7 @@
  */
 import type * as Undici from "undici";
 import { isLoopback } from "./loopback.ts";
-import type { Secret } from "./secret.ts";
+import type { Secret } from "./secrets/secret.ts";
 
 export interface OutgoingProxy {
   /** May hold a password. */

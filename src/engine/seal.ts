@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt } from "jose";
 import { SimfleetError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 
 export type SealedFields = Readonly<Record<string, Secret>>;
 

@@ -4,7 +4,7 @@
  * ended.
  */
 import { PlatformError, messageOf } from "#core/errors.ts";
-import { scrubSecrets } from "#core/scrub-secrets.ts";
+import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
 import type { Clock } from "#core/time.ts";
 import { type FaultRules, delayAfter, ruleFor } from "./fault-policy.ts";
 import type { MoveEvent } from "./move-record.ts";

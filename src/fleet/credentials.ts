@@ -1,5 +1,5 @@
 /** The three ways to authenticate (interface, section 5). */
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 
 export interface AuthKeyCredentials {
   readonly kind: "auth-key";

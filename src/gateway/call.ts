@@ -14,7 +14,7 @@ import type { PlatformClient } from "#api/client.ts";
 import { connectTimeoutMs, transportFailure } from "#api/http/transport-failure.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
 import { openDispatcher, type OutgoingProxy } from "#core/proxy.ts";
-import { scrubSecrets } from "#core/scrub-secrets.ts";
+import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
 import { type Clock, inTime, secondMs } from "#core/time.ts";
 import { gatewayWait, type Timing } from "#core/timings.ts";
 import { type Freeze, assertUnfrozen } from "#fleet/freeze.ts";

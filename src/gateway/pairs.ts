@@ -10,7 +10,7 @@ import { z } from "zod";
 import type { PlatformClient } from "#api/client.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { jsonIn } from "#core/json.ts";
-import type { Secret } from "#core/secret.ts";
+import type { Secret } from "#core/secrets/secret.ts";
 import type { Clock } from "#core/time.ts";
 
 const issuer = "simfleet-gateway";

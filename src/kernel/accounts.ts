@@ -11,8 +11,8 @@ import { type Config, type ProfileConfig, requirePlatform } from "#config/config
 import { type CredentialWatch, watchCredentials } from "#config/secrets/credentials.ts";
 import { backoffMs } from "#core/backoff.ts";
 import { PlatformError, messageOf } from "#core/errors.ts";
-import type { Lifecycle } from "#core/lifecycle.ts";
-import { scrubSecrets } from "#core/scrub-secrets.ts";
+import type { Lifecycle } from "#core/process/lifecycle.ts";
+import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
 import { type Clock, every, inTime } from "#core/time.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";

@@ -8,7 +8,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { ConfigError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { queueDepths } from "#engine/queue/work-queues.ts";
 import { audit } from "#jobs/audit/feature.ts";

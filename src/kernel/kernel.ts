@@ -11,7 +11,7 @@ import { sectionOf } from "#config/feature-section.ts";
 import { homeOfUser } from "#config/load.ts";
 import { freezesSection } from "#config/sections/freezes.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { Lifecycle } from "#core/lifecycle.ts";
+import { Lifecycle } from "#core/process/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { version } from "#core/version.ts";
 import { poisonGuard } from "#engine/poison-guard.ts";

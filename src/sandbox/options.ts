@@ -1,7 +1,7 @@
 /** The options of a sandbox: what each may be, and its default. `docs/reference/sandbox.md` says what they do. */
 import { z } from "zod";
 import { ConfigError } from "#core/errors.ts";
-import { readBase32 } from "#core/one-time-code.ts";
+import { readBase32 } from "#core/secrets/one-time-code.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isSimId } from "#fleet/sim/sim.ts";
 import { faultRates } from "./faults.ts";

@@ -9,7 +9,7 @@ import { isPlainObject } from "#core/plain-object.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { tracing } from "#core/traced.ts";
 import { visible } from "#core/visible-text.ts";
-import { scrubSecrets } from "#core/scrub-secrets.ts";
+import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
 
 export type { Logger } from "pino";
 
@@ -105,7 +105,7 @@ function errorLines(error: unknown): string {
   return `${shown.join("")}${cause === undefined ? "" : errorLines(cause)}`;
 }
 
-// Removes secrets from a log line: the live secrets in all their forms (`core/scrub-secrets`), and unknown values in
+// Removes secrets from a log line: the live secrets in all their forms (`core/secrets/scrub-secrets`), and unknown values in
 // the position of a secret (token headers, passwords in URLs, strings shaped like tokens). It processes the finished
 // line, since redacting named fields would miss secrets inside messages. The shape patterns apply to the log only: in
 // command output or a response, a cell `token=abc` is data. Running time is linear in the line, so every repetition

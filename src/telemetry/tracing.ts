@@ -14,7 +14,7 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { version } from "#core/version.ts";
-import { scrubSecrets } from "#core/scrub-secrets.ts";
+import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { type OpenSpan, setTracing } from "#core/traced.ts";
 

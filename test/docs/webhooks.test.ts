@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { signaturesOf } from "#events/webhook/webhook-signature.ts";
 import { unless } from "../support/left-out.ts";

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
 import { afterAll, inject } from "vitest";
-import { Lifecycle } from "#core/lifecycle.ts";
+import { Lifecycle } from "#core/process/lifecycle.ts";
 import { redisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { redisTarget } from "./redis-target.ts";

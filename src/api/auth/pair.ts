@@ -5,8 +5,8 @@
  */
 import { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
-import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
-import { Secret } from "#core/secret.ts";
+import { oneTimeCode, readBase32 } from "#core/secrets/one-time-code.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import type { Clock } from "#core/time.ts";
 import { type Credentials, areSameForms } from "#fleet/credentials.ts";
 import type { Coverage } from "#fleet/profile.ts";

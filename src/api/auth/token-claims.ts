@@ -8,7 +8,7 @@ import { compactVerify, type CompactVerifyGetKey, createRemoteJWKSet, customFetc
 import { z } from "zod";
 import { PlatformError, codeOf } from "#core/errors.ts";
 import { jsonIn } from "#core/json.ts";
-import type { Secret } from "#core/secret.ts";
+import type { Secret } from "#core/secrets/secret.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
 import { parseDocumentUrl } from "../http/address.ts";
 import type { Transport } from "../http/transport.ts";

@@ -7,7 +7,7 @@ import { lostText } from "./transport-failure.ts";
 import { PlatformError } from "#core/errors.ts";
 import type { Operation } from "../operations/operation.ts";
 import { type AnswerHeaders, headerOf } from "./headers.ts";
-import { scrubSecrets } from "#core/scrub-secrets.ts";
+import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
 import { isPlainObject } from "#core/plain-object.ts";
 
 export interface Answer {

@@ -3,7 +3,7 @@
  * at creation. The platform definition describes the operations.
  */
 import { z } from "zod";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { describedOperation, ignoresAnswer } from "./described.ts";
 import { epochSeconds } from "./operation.ts";
 

@@ -1,6 +1,6 @@
 /** Auth:auth, the only operation without a pair; rate-limited per caller address (interface, sections 4, 5 and 8). */
 import { z } from "zod";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import type { Credentials } from "#fleet/credentials.ts";
 import type { Operation } from "./operation.ts";
 

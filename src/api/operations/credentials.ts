@@ -3,7 +3,7 @@
  * dropped. The interface shows creation; the platform definition describes list, update and delete.
  */
 import { z } from "zod";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { describedOperation, ignoresAnswer, isCredentialsId } from "./described.ts";
 import { type Operation, epochSeconds } from "./operation.ts";
 import type { Problem } from "#core/errors.ts";

@@ -5,7 +5,7 @@ import { parse } from "csv-parse/sync";
 import { parse as parseYaml } from "yaml";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
-import { limitHeapOfCommand } from "#core/heap-room.ts";
+import { limitHeapOfCommand } from "#core/process/heap-room.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import { isSimId } from "#fleet/sim/sim.ts";
 import { faultKinds } from "#sandbox/faults.ts";

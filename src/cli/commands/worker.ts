@@ -1,7 +1,7 @@
 /** `simfleet worker` and `simfleet gateway`: processes that run until they are interrupted, and log to stderr. */
 import { Command } from "@commander-js/extra-typings";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { limitHeapOfCommand } from "#core/heap-room.ts";
+import { limitHeapOfCommand } from "#core/process/heap-room.ts";
 import type { ServeOptions } from "#kernel/serve.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { type CommonOptions, type Context, withCommon } from "../context.ts";

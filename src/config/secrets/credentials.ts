@@ -5,7 +5,7 @@
  */
 import { statSync } from "node:fs";
 import { messageOf } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { every, secondMs } from "#core/time.ts";
 import { type AuthKeyCredentials, type Credentials, type Login, areSameForms, isSameForm } from "#fleet/credentials.ts";
 import type { Report } from "../report.ts";

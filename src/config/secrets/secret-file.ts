@@ -5,8 +5,8 @@
 import { X509Certificate, createPublicKey } from "node:crypto";
 import { ConfigError, messageOf } from "#core/errors.ts";
 import { FileRefusedError, readFileOnce } from "#core/files/open-file.ts";
-import { Secret } from "#core/secret.ts";
-import { asWebhookSecret } from "#core/webhook-secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
+import { asWebhookSecret } from "#core/secrets/webhook-secret.ts";
 import type { Report } from "../report.ts";
 
 const maxSecretBytes = 64 * 1024;

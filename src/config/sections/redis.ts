@@ -7,7 +7,7 @@ import { createSecureContext } from "node:tls";
 import { z } from "zod";
 import { messageOf } from "#core/errors.ts";
 import { isLoopback } from "#core/loopback.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import type { Report } from "../report.ts";
 import { readPem, readSecretFile } from "../secrets/secret-file.ts";
 import { group, secret, secretOf, setting } from "../setting.ts";

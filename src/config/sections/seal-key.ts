@@ -3,7 +3,7 @@
  * read from a file.
  */
 import type { z } from "zod";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import type { Report } from "../report.ts";
 import { readSecretBytes } from "../secrets/secret-file.ts";
 import { group, setting } from "../setting.ts";

@@ -4,7 +4,7 @@
  */
 import type { JobsOptions, Queue, Job } from "bullmq";
 import type { Redis } from "ioredis";
-import type { Lifecycle } from "#core/lifecycle.ts";
+import type { Lifecycle } from "#core/process/lifecycle.ts";
 import type { WorkResult, Working, Incident } from "./job-result.ts";
 import type { QueueWorkerDeps, QueueWorkerOptions } from "./queue-worker.ts";
 

@@ -3,8 +3,8 @@
  * `id.timestamp.body`, with the base64 key that follows `whsec_`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Secret } from "#core/secret.ts";
-import { webhookKey } from "#core/webhook-secret.ts";
+import type { Secret } from "#core/secrets/secret.ts";
+import { webhookKey } from "#core/secrets/webhook-secret.ts";
 
 export interface SignedParts {
   /** Unique id of the message, the same in every attempt. */

@@ -7,7 +7,7 @@ import type { LookupFunction } from "node:net";
 import { promisify } from "node:util";
 import type { buildConnector, Dispatcher } from "undici";
 import { openDispatcher, type OutgoingProxy, proxyFault } from "#core/proxy.ts";
-import type { Secret } from "#core/secret.ts";
+import type { Secret } from "#core/secrets/secret.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { AddressRefused, guardedLookup, literalFault, type Reach } from "./webhook-address.ts";
 import { signaturesOf } from "./webhook-signature.ts";

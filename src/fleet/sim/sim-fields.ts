@@ -3,7 +3,7 @@
  * member can be queried and its changes reported individually. Secrets in a record are never stored.
  */
 import { isPlainObject } from "#core/plain-object.ts";
-import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
+import { scrubSecrets, scrubSecretsInJson } from "#core/secrets/scrub-secrets.ts";
 import type { FieldValue } from "./field-text.ts";
 import { type RecordPath, textAt } from "./record-path.ts";
 

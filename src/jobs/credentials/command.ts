@@ -5,7 +5,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { codeOf } from "#core/errors.ts";
-import { scrubSecrets } from "#core/scrub-secrets.ts";
+import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
 import { inTime, secondMs, type Clock } from "#core/time.ts";
 
 const maxOutput = 65_536;

@@ -1,7 +1,7 @@
 /** The section `rotations`: which Credential Sets are rotated, how, and the sinks of the new secret. */
 import { z } from "zod";
 import { dayMs, secondMs } from "#core/time.ts";
-import { webhookKey } from "#core/webhook-secret.ts";
+import { webhookKey } from "#core/secrets/webhook-secret.ts";
 import { credentialsIdForm, successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "#config/deployment.ts";
 import type { Known } from "#config/feature-section.ts";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { credentialFaults, type CredentialTypes } from "#api/operations/credentials.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { jsonIn } from "#core/json.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import type { SealedFields } from "#engine/seal.ts";
 import type { Generated, Given, Rotation } from "./config.ts";
 import { longestValue } from "./contract.ts";

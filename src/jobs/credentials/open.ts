@@ -5,7 +5,7 @@ import { requireSeal } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";
 import { SimfleetError, notConfigured } from "#core/errors.ts";
-import { scrubSecrets } from "#core/scrub-secrets.ts";
+import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
 import { dayMs } from "#core/time.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";

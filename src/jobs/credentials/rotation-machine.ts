@@ -4,7 +4,7 @@
  * The sealed secret is removed with the last move, not before.
  */
 import { randomInt } from "node:crypto";
-import type { Secret } from "#core/secret.ts";
+import type { Secret } from "#core/secrets/secret.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent, StoreDeps } from "#engine/move-record.ts";
 import type { Kernel } from "#kernel/kernel.ts";

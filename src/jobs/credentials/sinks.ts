@@ -7,7 +7,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SimfleetError, codeOf, messageOf } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
 import { createFile, replaceFile } from "#core/files/write-file.ts";
 import type { WebhookSender } from "#events/webhook/webhook.ts";

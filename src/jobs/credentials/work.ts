@@ -4,7 +4,7 @@
  */
 import type { CredentialInput, CredentialSet } from "#api/operations/credentials.ts";
 import { ConfigError, SimfleetError, PlatformError, messageOf } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { dayMs, every, minuteMs, secondMs } from "#core/time.ts";
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";

@@ -1,7 +1,7 @@
 /** Opens runs: their ledger, their queues, and the service. */
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { openSeal } from "#engine/seal.ts";
-import { letNewSpaceGrow } from "#core/heap-room.ts";
+import { letNewSpaceGrow } from "#core/process/heap-room.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { OpenInventory } from "#jobs/inventory/service.ts";
 import type { Kernel } from "#kernel/kernel.ts";

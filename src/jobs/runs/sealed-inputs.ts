@@ -2,7 +2,7 @@
  * Seals the secret inputs of rows before they are stored, and opens them for the call. Their cells are not stored at all.
  */
 import { SimfleetError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import type { Seal } from "#engine/seal.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { secretColumns } from "#intake/columns.ts";

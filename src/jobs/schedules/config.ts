@@ -1,6 +1,6 @@
 /** The section `schedules`: tasks at times, each with a name. */
 import { z } from "zod";
-import type { Secret } from "#core/secret.ts";
+import type { Secret } from "#core/secrets/secret.ts";
 import { parsePeriod } from "#core/ago.ts";
 import { nextTimes, parseCron } from "#fleet/time/cron.ts";
 import { systemClock } from "#core/time.ts";

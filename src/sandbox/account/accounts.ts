@@ -6,7 +6,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
 import { z } from "zod";
-import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
+import { oneTimeCode, readBase32 } from "#core/secrets/one-time-code.ts";
 import { secondMs } from "#core/time.ts";
 import type { SandboxOptions } from "../options.ts";
 import { Refusal, type RefusalName } from "../refusals.ts";

@@ -8,7 +8,7 @@ import type { PlatformClient } from "#api/client.ts";
 import { type CredentialWatch, watchCredentials } from "#config/secrets/credentials.ts";
 import { loadConfig } from "#config/load.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PlatformError } from "#core/errors.ts";
-import { liveSecrets } from "#core/secret.ts";
+import { liveSecrets } from "#core/secrets/secret.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { Crash } from "../engine/crashes.ts";

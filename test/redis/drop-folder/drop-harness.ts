@@ -1,6 +1,6 @@
 /** The parts that turn files into runs, for the tests' own process and for those that they kill. */
 import type { Redis } from "ioredis";
-import { Lifecycle } from "#core/lifecycle.ts";
+import { Lifecycle } from "#core/process/lifecycle.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#jobs/drop-folder/config.ts";

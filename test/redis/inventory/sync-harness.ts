@@ -1,7 +1,7 @@
 /** The parts of a sync, for the tests' own process and for one that they kill. */
 import type { Redis } from "ioredis";
 import type { PlatformClient } from "#api/client.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { keptFields, secretFields, usualFields } from "#fleet/sim/sim-fields.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { Keys } from "#redis/keys.ts";

@@ -8,7 +8,7 @@ import { onTestFinished } from "vitest";
 import type { PlatformClient } from "#api/client.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ConfigError, PlatformError, SimfleetError } from "#core/errors.ts";
-import { Secret, liveSecrets } from "#core/secret.ts";
+import { Secret, liveSecrets } from "#core/secrets/secret.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { openSeal } from "#engine/seal.ts";
 import { openTestRedis } from "../../support/redis.ts";

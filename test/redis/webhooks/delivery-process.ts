@@ -3,8 +3,8 @@
  * moment.
  *   node delivery-process.ts REDIS_URL PREFIX ADDRESS SECRET
  */
-import { Lifecycle } from "#core/lifecycle.ts";
-import { Secret } from "#core/secret.ts";
+import { Lifecycle } from "#core/process/lifecycle.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { Feed } from "#events/feed.ts";

@@ -2,8 +2,8 @@
 import type { Redis } from "ioredis";
 import { expect, it, onTestFinished } from "vitest";
 import type { Kernel } from "#kernel/kernel.ts";
-import { Lifecycle } from "#core/lifecycle.ts";
-import { Secret } from "#core/secret.ts";
+import { Lifecycle } from "#core/process/lifecycle.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { dayMs, systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";

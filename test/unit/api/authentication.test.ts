@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
+import { oneTimeCode, readBase32 } from "#core/secrets/one-time-code.ts";
 import { listSims } from "#api/operations/sims.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { answer, clientFor, OpenPermits, refusalOf, startPlatform, StillClock } from "./support.ts";
 
 const granted = { operatorId: "OP1", userName: "robot", apiKey: "k1", token: "t1" };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createCredential } from "#api/operations/credentials.ts";
 import { loadConfig } from "#config/load.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { answer, clientFor, type Handler, refusalOf, startOpenPlatform } from "./support.ts";
 
 // Shows S1.

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ClientEvent, PlatformClientOptions } from "#api/client-options.ts";
 import type { Credentials } from "#fleet/credentials.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
-import { liveSecrets, Secret } from "#core/secret.ts";
+import { liveSecrets, Secret } from "#core/secrets/secret.ts";
 import { answer, change, changed, clientFor, OpenPermits, refusalOf, startPlatform } from "./support.ts";
 
 function key(name: string): Credentials {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createAuthKey } from "#api/operations/auth-keys.ts";
 import { updateCredential } from "#api/operations/credentials.ts";
 import { loadDeployment } from "#config/deployment.ts";
-import { liveSecrets, Secret } from "#core/secret.ts";
+import { liveSecrets, Secret } from "#core/secrets/secret.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
 import { requireOperation } from "#fleet/required-operation.ts";
 import { answer, clientFor, refusalOf, startOpenPlatform } from "./support.ts";

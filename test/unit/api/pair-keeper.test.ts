@@ -3,7 +3,7 @@ import type { ClientEvent } from "#api/client-options.ts";
 import { PairKeeper, marginMs } from "#api/auth/pair-keeper.ts";
 import { type Pair, lifetimeMs } from "#api/auth/pair.ts";
 import { PlatformError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { StillClock, until } from "./support.ts";
 
 const hourMs = 3_600_000;

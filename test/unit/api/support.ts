@@ -5,7 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { PlatformClientOptions } from "#api/client-options.ts";
 import { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import type { Clock } from "#core/time.ts";
 import type { Permit, PermitRequest } from "#limiter/permit.ts";
 

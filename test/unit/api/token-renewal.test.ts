@@ -3,7 +3,7 @@ import type { ClientEvent, PlatformClientOptions } from "#api/client-options.ts"
 import type { Credentials } from "#fleet/credentials.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { loadDeployment } from "#config/deployment.ts";
-import { liveSecrets, Secret } from "#core/secret.ts";
+import { liveSecrets, Secret } from "#core/secrets/secret.ts";
 import {
   type Handler,
   answer,

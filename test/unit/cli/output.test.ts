@@ -6,7 +6,7 @@ import { runProgram } from "#cli/program.ts";
 import { listText } from "#cli/list.ts";
 import { runList } from "#jobs/runs/commands/run-text.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { csvLine, defused } from "#intake/cell.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
 import { createLogger } from "#telemetry/logger.ts";

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { liveSecrets } from "#core/secret.ts";
+import { liveSecrets } from "#core/secrets/secret.ts";
 import type { Environment } from "#config/read-settings.ts";
 import { requirePlatform, requireSeal } from "#config/config.ts";
 import { sectionOf } from "#config/feature-section.ts";

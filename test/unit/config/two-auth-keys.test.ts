@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseAuthKeyText } from "#config/sections/profiles.ts";
 import { loadConfig } from "#config/load.ts";
 import type { Environment } from "#config/read-settings.ts";
-import { liveSecrets } from "#core/secret.ts";
+import { liveSecrets } from "#core/secrets/secret.ts";
 import { fileOf, load, problemsOf } from "./support.ts";
 import { authKeyFileText } from "../../support/auth-key-file.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import type { Environment } from "#config/read-settings.ts";
 import { watchCredentials } from "#config/secrets/credentials.ts";
-import { liveSecrets } from "#core/secret.ts";
+import { liveSecrets } from "#core/secrets/secret.ts";
 import { authKeyFileText } from "../../support/auth-key-file.ts";
 
 function newFolder(): string {

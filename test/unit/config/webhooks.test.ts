@@ -1,7 +1,7 @@
 /** The section `webhooks`: what is read, what is rejected and in which words, and files that change at run time. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { liveSecrets } from "#core/secret.ts";
+import { liveSecrets } from "#core/secrets/secret.ts";
 import { webhooksSection } from "#jobs/webhooks/config.ts";
 import { scrub } from "#telemetry/logger.ts";
 import { fileOf, problemsOf, reading } from "./support.ts";

@@ -13,7 +13,7 @@ interface Room {
 /** The size of the room for new objects, before and after much was made of which a part lives on for a while, in MB. */
 async function roomWith(begin: "keepHeapSmall" | "undefined"): Promise<Room> {
   const script = `
-    import * as room from "#core/heap-room.ts";
+    import * as room from "#core/process/heap-room.ts";
     import { getHeapSpaceStatistics } from "node:v8";
     const size = () =>
       getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space").space_size / 1_048_576;

@@ -5,7 +5,7 @@ import * as undici from "undici";
 import { parseAddress } from "#api/http/address.ts";
 import { openTransport } from "#api/http/transport.ts";
 import { fetchThrough, openDispatcher, type OutgoingProxy } from "#core/proxy.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
 import { connectProxy } from "../../support/connect-proxy.ts";

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import type { LookupFunction } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { signaturesOf } from "#events/webhook/webhook-signature.ts";
 import { type WebhookSender, webhookSender } from "#events/webhook/webhook.ts";

@@ -1,6 +1,6 @@
 import { decodeJwt } from "jose";
 import { describe, expect, it } from "vitest";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { minuteMs, systemClock } from "#core/time.ts";
 import { answer, startOpenPlatform } from "../api/support.ts";
 import { type Answered, call, openGateway } from "./support.ts";

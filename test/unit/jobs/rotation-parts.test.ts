@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import type { Rotation, Given, Sink } from "#jobs/credentials/config.ts";
 import { commandRunner } from "#jobs/credentials/command.ts";

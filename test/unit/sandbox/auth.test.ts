@@ -1,6 +1,6 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
-import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
+import { oneTimeCode, readBase32 } from "#core/secrets/one-time-code.ts";
 import { goodAuthKey, openSandbox, quotaOf } from "./open-sandbox.ts";
 
 const root = { email: "root@example.com", password: "sandbox-password" };

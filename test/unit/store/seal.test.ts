@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { openSeal, type SealedFields } from "#engine/seal.ts";
 
 function key(fill: number): Secret {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { createLogger, scrub } from "#telemetry/logger.ts";
 import { seeds } from "../../support/long.ts";
 

@@ -3,7 +3,7 @@ import * as routes from "../contract.ts";
 import { credentials } from "../feature.ts";
 import { type Context, type ProcessIo, withCaller, yesOption } from "#cli/context.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
-import { Secret } from "#core/secret.ts";
+import { Secret } from "#core/secrets/secret.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { followWork, localWork, sayIfUnserved, showStatus } from "#cli/follow/follow-work.ts";
 import { addAbortSignal } from "node:stream";

@@ -4,7 +4,7 @@
  * the end of the rows shows (conflicts, rows that share a call) is written to the segments concerned once more.
  */
 import { randomUUID } from "node:crypto";
-import { letNewSpaceGrow } from "#core/heap-room.ts";
+import { letNewSpaceGrow } from "#core/process/heap-room.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import { parseGate, waveEnds } from "#fleet/waves.ts";
 import type { LateRows } from "#intake/read-rows.ts";

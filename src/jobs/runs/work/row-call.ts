@@ -5,7 +5,7 @@ import { bucketOf } from "#api/operations/operation.ts";
 import { simOperationCall } from "#api/operations/sim-operation.ts";
 import type { SimRecord } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
-import { scrubJson, scrubValues } from "#core/scrub-secrets.ts";
+import { scrubJson, scrubValues } from "#core/secrets/scrub-secrets.ts";
 import { type FieldSelection, pickFields } from "#fleet/sim/sim-fields.ts";
 import type { FieldChange, SimChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { secretsOf } from "../sealed-inputs.ts";

@@ -6,7 +6,7 @@
  * (docs/contributing/decisions/008-simpler-forms.md).
  */
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
-import { every } from "./time.ts";
+import { every } from "../time.ts";
 
 /** How much the heap may grow before a collection, in percent of the memory in use. */
 const growthPercent = 40;

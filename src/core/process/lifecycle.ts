@@ -2,8 +2,8 @@
  * One contract for start and stop: whatever was opened is stopped in reverse order, each stop within the remainder of
  * one deadline. A stop that hangs or fails is reported and does not block the others.
  */
-import { messageOf } from "./errors.ts";
-import { inTime, systemClock } from "./time.ts";
+import { messageOf } from "../errors.ts";
+import { inTime, systemClock } from "../time.ts";
 
 export class Lifecycle {
   readonly #stops: { name: string; stop: () => Promise<void> | void }[] = [];
