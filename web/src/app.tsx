@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Palette } from "./palette.tsx";
-import { QuestionDialog } from "./parts/question.tsx";
+import { QuestionDialog } from "./parts/form/question.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { Toasts } from "./parts/toasts.tsx";
 import { View } from "./parts/view.tsx";

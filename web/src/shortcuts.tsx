@@ -2,8 +2,8 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { Button } from "./parts/button.tsx";
-import { Tick } from "./parts/field.tsx";
+import { Button } from "./parts/form/button.tsx";
+import { Tick } from "./parts/form/field.tsx";
 import { isPaletteOpen } from "./palette.tsx";
 import { goTo } from "./place.ts";
 import { type View, hrefOf, viewTitles } from "./pure/route.ts";

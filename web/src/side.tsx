@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { nowMs } from "./clock.ts";
-import { Button } from "./parts/button.tsx";
-import { Select } from "./parts/field.tsx";
+import { Button } from "./parts/form/button.tsx";
+import { Select } from "./parts/form/field.tsx";
 import { Brand, Icon } from "./parts/icon.tsx";
 import { isPaletteOpen } from "./palette.tsx";
 import { place } from "./place.ts";

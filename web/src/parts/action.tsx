@@ -8,8 +8,8 @@ import { ask, type Query } from "../ask.ts";
 import { problemFrom } from "../pure/problem.ts";
 import type { Role } from "../pure/role.ts";
 import { refusal } from "../session.ts";
-import { Button, type ButtonProps } from "./button.tsx";
-import { type Question, confirmed } from "./question.tsx";
+import { Button, type ButtonProps } from "./form/button.tsx";
+import { type Question, confirmed } from "./form/question.tsx";
 import { say, sayProblem } from "./toasts.tsx";
 
 /** @returns what to say at its end; undefined if nothing happened */

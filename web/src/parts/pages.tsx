@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { addressOf, ask, type Query } from "../ask.ts";
 import { type Every, type Live, useLive } from "../live.ts";
 import { useAction } from "./action.tsx";
-import { Button } from "./button.tsx";
+import { Button } from "./form/button.tsx";
 import { ProblemNotice } from "./notice.tsx";
 import { Table, type TableProps } from "./table.tsx";
 

@@ -4,7 +4,7 @@ import { addressOf } from "../ask.ts";
 import { nowMs } from "../clock.ts";
 import { type Live, useLive } from "../live.ts";
 import { Badge, RunBadge } from "../parts/badge.tsx";
-import { OutcomeBar } from "../parts/bars.tsx";
+import { OutcomeBar } from "../parts/charts/bars.tsx";
 import { Empty, Loaded, Notice, Panel, untilText } from "../parts/notice.tsx";
 import { CredentialLink, IdLink, RunLink, Said } from "../parts/ref.tsx";
 import { Ago } from "../parts/time.tsx";

@@ -2,9 +2,9 @@
 import type { JSX } from "preact";
 import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
-import { QuotaMeter } from "../parts/bars.tsx";
+import { QuotaMeter } from "../parts/charts/bars.tsx";
 import { Empty, Loaded, Notice, Panel } from "../parts/notice.tsx";
-import { Plot } from "../parts/plot.tsx";
+import { Plot } from "../parts/charts/plot.tsx";
 import { Table } from "../parts/table.tsx";
 import { View } from "../parts/view.tsx";
 import { place } from "../place.ts";

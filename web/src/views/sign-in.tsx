@@ -1,8 +1,8 @@
 /** Sign-in with a token. The address does not change, so that signing in leads to the requested page. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { Button } from "../parts/button.tsx";
-import { Form, TextField, Tick } from "../parts/field.tsx";
+import { Button } from "../parts/form/button.tsx";
+import { Form, TextField, Tick } from "../parts/form/field.tsx";
 import { Brand } from "../parts/icon.tsx";
 import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Problem, problemFrom } from "../pure/problem.ts";

@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../../ask.ts";
-import { Button } from "../../parts/button.tsx";
-import { Select } from "../../parts/field.tsx";
+import { Button } from "../../parts/form/button.tsx";
+import { Select } from "../../parts/form/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Empty, ProblemNotice, Waiting } from "../../parts/notice.tsx";
 import { Ref } from "../../parts/ref.tsx";

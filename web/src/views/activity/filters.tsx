@@ -1,6 +1,6 @@
 /** The filters of the event feed and of the audit log: kinds, a user, and a day. */
 import type { ComponentChildren, JSX } from "preact";
-import { TextField, Ticks } from "../../parts/field.tsx";
+import { TextField, Ticks } from "../../parts/form/field.tsx";
 
 export interface Filter {
   readonly kinds: readonly string[];

@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import { addressOf } from "../../ask.ts";
 import { type Live, useLive } from "../../live.ts";
-import { Figure } from "../../parts/bars.tsx";
-import { Choices, TextField } from "../../parts/field.tsx";
+import { Figure } from "../../parts/charts/bars.tsx";
+import { Choices, TextField } from "../../parts/form/field.tsx";
 import { Loaded, Notice, Panel } from "../../parts/notice.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Ago } from "../../parts/time.tsx";

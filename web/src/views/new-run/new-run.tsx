@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { ask } from "../../ask.ts";
-import { Button } from "../../parts/button.tsx";
-import { Form, TextField } from "../../parts/field.tsx";
+import { Button } from "../../parts/form/button.tsx";
+import { Form, TextField } from "../../parts/form/field.tsx";
 import { Loaded, ProblemNotice } from "../../parts/notice.tsx";
 import { View } from "../../parts/view.tsx";
 import {

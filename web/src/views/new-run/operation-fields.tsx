@@ -1,8 +1,8 @@
 /** The operation of a run: its choice, what to know about it, and a field for each of its inputs. */
 import type { JSX } from "preact";
 import { saveFile } from "../../ask.ts";
-import { Button } from "../../parts/button.tsx";
-import { Select, TextField } from "../../parts/field.tsx";
+import { Button } from "../../parts/form/button.tsx";
+import { Select, TextField } from "../../parts/form/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import {

@@ -1,7 +1,7 @@
 /** The SIMs of a run, those of a file that is dropped or chosen, or those that a filter selects; and its limits. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { Choices, TextField } from "../../parts/field.tsx";
+import { Choices, TextField } from "../../parts/form/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { fileSize, listed } from "../../pure/format.ts";
 import type { PlanForm } from "../../pure/runs/plan-options.ts";

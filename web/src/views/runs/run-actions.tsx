@@ -2,9 +2,9 @@
 import type { JSX } from "preact";
 import { ask, download } from "../../ask.ts";
 import { ActionButton, useAction } from "../../parts/action.tsx";
-import { Button } from "../../parts/button.tsx";
+import { Button } from "../../parts/form/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { type Question, confirmed } from "../../parts/question.tsx";
+import { type Question, confirmed } from "../../parts/form/question.tsx";
 import { goTo } from "../../place.ts";
 import { counted } from "../../pure/format.ts";
 import { hrefOf } from "../../pure/route.ts";

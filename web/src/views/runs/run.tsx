@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { useLive } from "../../live.ts";
 import { RunBadge } from "../../parts/badge.tsx";
-import { OutcomeBar, OutcomeLegend } from "../../parts/bars.tsx";
+import { OutcomeBar, OutcomeLegend } from "../../parts/charts/bars.tsx";
 import { CurrentProblemNotice, Loaded, Notice, ProblemNotice } from "../../parts/notice.tsx";
 import { Copy, Ref, Said } from "../../parts/ref.tsx";
 import { Ago } from "../../parts/time.tsx";

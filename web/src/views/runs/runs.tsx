@@ -1,8 +1,8 @@
 /** All runs, newest first. */
 import type { JSX } from "preact";
 import { RunBadge } from "../../parts/badge.tsx";
-import { OutcomeBar } from "../../parts/bars.tsx";
-import { Choices } from "../../parts/field.tsx";
+import { OutcomeBar } from "../../parts/charts/bars.tsx";
+import { Choices } from "../../parts/form/field.tsx";
 import { Empty, Loaded } from "../../parts/notice.tsx";
 import { More, usePages } from "../../parts/pages.tsx";
 import { Ref } from "../../parts/ref.tsx";

@@ -1,8 +1,8 @@
 /** A condition of a filter, with known fields and values. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Button } from "../../parts/button.tsx";
-import { Form, Select, TextField } from "../../parts/field.tsx";
+import { Button } from "../../parts/form/button.tsx";
+import { Form, Select, TextField } from "../../parts/form/field.tsx";
 import type { SimField } from "../../pure/shapes.ts";
 import { type Operator, conditionFrom, narrowed, operators } from "../../pure/sims/filter.ts";
 

@@ -6,7 +6,7 @@ import { useLive } from "../../live.ts";
 import { PostButton } from "../../parts/action.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { CurrentProblemNotice, Empty, Notice, ProblemNotice } from "../../parts/notice.tsx";
-import { Plot, type Series } from "../../parts/plot.tsx";
+import { Plot, type Series } from "../../parts/charts/plot.tsx";
 import { IdLink } from "../../parts/ref.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { counted, duration, grouped, percent } from "../../pure/format.ts";

@@ -5,7 +5,7 @@ import { addressOf, ask } from "../../ask.ts";
 import { useLive } from "../../live.ts";
 import { useAction } from "../../parts/action.tsx";
 import { Badge } from "../../parts/badge.tsx";
-import { Button } from "../../parts/button.tsx";
+import { Button } from "../../parts/form/button.tsx";
 import { BeforeAfter, RowChanges } from "../../parts/changes.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Empty, Loaded, Notice, Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";

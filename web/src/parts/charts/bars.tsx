@@ -1,8 +1,8 @@
 /** Bars: rows by outcome, shares of a whole, and the remaining quota. Each shows its numbers as text next to it. */
 import type { ComponentChildren, JSX } from "preact";
-import { grouped, percent } from "../pure/format.ts";
-import type { Tally, Outcome } from "../pure/shapes.ts";
-import { segmentsOf, settledRows } from "../pure/runs/tally.ts";
+import { grouped, percent } from "../../pure/format.ts";
+import type { Tally, Outcome } from "../../pure/shapes.ts";
+import { segmentsOf, settledRows } from "../../pure/runs/tally.ts";
 
 const outcomesText: Readonly<Record<Outcome, string>> = {
   done: "accepted by the platform",

@@ -1,8 +1,8 @@
 /** A chart as SVG, in the width of its container. A sentence describes its content to those who cannot see it. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { countMarks, timeMarks } from "../pure/axis.ts";
-import { grouped, zoneOf } from "../pure/format.ts";
+import { countMarks, timeMarks } from "../../pure/axis.ts";
+import { grouped, zoneOf } from "../../pure/format.ts";
 
 export interface Series {
   readonly name: string;

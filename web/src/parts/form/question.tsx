@@ -4,10 +4,10 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isSameCount } from "../pure/runs/operation.ts";
+import { isSameCount } from "../../pure/runs/operation.ts";
 import { Button } from "./button.tsx";
 import { TextField } from "./field.tsx";
-import { grouped } from "../pure/format.ts";
+import { grouped } from "../../pure/format.ts";
 
 export interface Question {
   readonly title: string;
