@@ -1,7 +1,7 @@
 /** The layout of the page and its current view. Without a session, every address shows the sign-in form. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { Palette } from "./palette.tsx";
+import { Palette } from "./shell/palette.tsx";
 import { QuestionDialog } from "./parts/form/question.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { Toasts } from "./parts/toasts.tsx";
@@ -9,8 +9,8 @@ import { View } from "./parts/view.tsx";
 import { place } from "./place.ts";
 import { viewTitles } from "./pure/route.ts";
 import { profile, session } from "./session.ts";
-import { ShortcutList } from "./shortcuts.tsx";
-import { Side } from "./side.tsx";
+import { ShortcutList } from "./shell/shortcuts.tsx";
+import { Side } from "./shell/side.tsx";
 import { Activity } from "./views/activity/activity.tsx";
 import { Credentials } from "./views/credentials.tsx";
 import { FrozenNotice } from "./views/schedules/freezes.tsx";

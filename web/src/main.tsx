@@ -12,7 +12,7 @@ import "./styles/explorer.css";
 import { App } from "./app.tsx";
 import { followAddress } from "./place.ts";
 import { followToken } from "./session.ts";
-import { followKeys } from "./shortcuts.tsx";
+import { followKeys } from "./shell/shortcuts.tsx";
 import { followEvents } from "./stream.ts";
 import { followTheme } from "./theme.ts";
 

@@ -2,12 +2,12 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { Button } from "./parts/form/button.tsx";
-import { Tick } from "./parts/form/field.tsx";
+import { Button } from "../parts/form/button.tsx";
+import { Tick } from "../parts/form/field.tsx";
 import { isPaletteOpen } from "./palette.tsx";
-import { goTo } from "./place.ts";
-import { type View, hrefOf, viewTitles } from "./pure/route.ts";
-import { session } from "./session.ts";
+import { goTo } from "../place.ts";
+import { type View, hrefOf, viewTitles } from "../pure/route.ts";
+import { session } from "../session.ts";
 
 /** After `g`. */
 const pages: Readonly<Record<string, View>> = {

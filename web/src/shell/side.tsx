@@ -1,18 +1,18 @@
 /** Navigation, and what all views share: profile, connection, theme, signed-in user. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { nowMs } from "./clock.ts";
-import { Button } from "./parts/form/button.tsx";
-import { Select } from "./parts/form/field.tsx";
-import { Brand, Icon } from "./parts/icon.tsx";
+import { nowMs } from "../clock.ts";
+import { Button } from "../parts/form/button.tsx";
+import { Select } from "../parts/form/field.tsx";
+import { Brand, Icon } from "../parts/icon.tsx";
 import { isPaletteOpen } from "./palette.tsx";
-import { place } from "./place.ts";
-import { hrefOf, mainViews, viewTitles } from "./pure/route.ts";
-import { chooseProfile, profile, session } from "./session.ts";
+import { place } from "../place.ts";
+import { hrefOf, mainViews, viewTitles } from "../pure/route.ts";
+import { chooseProfile, profile, session } from "../session.ts";
 import { showShortcuts } from "./shortcuts.tsx";
-import { connection } from "./stream.ts";
-import { themesText, chooseTheme, theme, themes } from "./theme.ts";
-import { dropToken } from "./token.ts";
+import { connection } from "../stream.ts";
+import { themesText, chooseTheme, theme, themes } from "../theme.ts";
+import { dropToken } from "../token.ts";
 
 const connectionText = { opening: "Connecting …", live: "Live", lost: "Connection lost, trying again" } as const;
 

@@ -2,8 +2,8 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { goTo } from "./place.ts";
-import { type Choice, choiceKinds } from "./pure/palette.ts";
+import { goTo } from "../place.ts";
+import { type Choice, choiceKinds } from "../pure/palette.ts";
 import { useSearch } from "./search.ts";
 
 export const isPaletteOpen = signal(false);

@@ -1,11 +1,11 @@
 /** Sources of the command palette: pages, actions, and everything with a name or an ID. */
 import { useEffect, useState } from "preact/hooks";
-import { addressOf, ask } from "./ask.ts";
-import { useLive } from "./live.ts";
-import { splitAtIds } from "./pure/ids.ts";
-import { type Choice, foundIn } from "./pure/palette.ts";
-import { type Problem, problemFrom } from "./pure/problem.ts";
-import { activityTabs, hrefOf, hrefOfCredential, hrefOfId, mainViews, viewTitles } from "./pure/route.ts";
+import { addressOf, ask } from "../ask.ts";
+import { useLive } from "../live.ts";
+import { splitAtIds } from "../pure/ids.ts";
+import { type Choice, foundIn } from "../pure/palette.ts";
+import { type Problem, problemFrom } from "../pure/problem.ts";
+import { activityTabs, hrefOf, hrefOfCredential, hrefOfId, mainViews, viewTitles } from "../pure/route.ts";
 import type {
   AuthKeyReport,
   AutomationReport,
@@ -14,9 +14,9 @@ import type {
   ScheduleReport,
   SetReport,
   SimDocument,
-} from "./pure/shapes.ts";
-import { keyColumn, profile, session } from "./session.ts";
-import { themesText, chooseTheme } from "./theme.ts";
+} from "../pure/shapes.ts";
+import { keyColumn, profile, session } from "../session.ts";
+import { themesText, chooseTheme } from "../theme.ts";
 
 interface Found {
   readonly found: readonly Choice[];
