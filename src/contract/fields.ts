@@ -98,7 +98,7 @@ export const currentProblem = z
 export type ProblemReport = NonNullable<z.infer<typeof currentProblem>>;
 
 /** The account that a request is about; by default the configuration's. */
-export const ofProfile = { profile: name.optional() } as const;
+export const ofProfile = { profile: name.optional().meta({ example: "default" }) } as const;
 
 export const ofPage = {
   limit: z.coerce.number().int().min(1).max(1_000).default(50),

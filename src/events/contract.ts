@@ -52,7 +52,7 @@ export const listEvents = getRoute({
     cursor: entryCursor,
     since,
     until,
-    type: several(knownType),
+    type: several(knownType).meta({ example: "run.completed" }),
     by: id.optional().describe("who did it, as in the events: `token:anna`"),
     cause: id.optional().describe("the run, sync or rotation that caused it"),
   }),

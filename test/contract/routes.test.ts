@@ -41,7 +41,7 @@ function call(name: string, as: Role | undefined, { path, body, type }: Example)
 
 /** The problems of a value; a keyword that is none of JSON Schema is an error. Formats describe, and patterns check. */
 function faultsOf(schema: object, value: unknown): string[] {
-  const ajv = new Ajv2020({ allErrors: true, validateFormats: false });
+  const ajv = new Ajv2020({ allErrors: true, validateFormats: false, keywords: ["example"] });
   ajv.validate(schema, value);
   return (ajv.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`);
 }

@@ -30,7 +30,8 @@ export const listAutomations = listRoute(
 );
 
 function stepRoute(word: string, did: string, summary: string) {
-  const ofOne = { tag: "automations", params: z.strictObject({ name: id }), answer: automationReport } as const;
+  const params = z.strictObject({ name: id.meta({ example: "new-ones" }) });
+  const ofOne = { tag: "automations", params, answer: automationReport } as const;
   return postRoute({ ...ofOne, path: `/automations/:name/${word}`, did, summary });
 }
 

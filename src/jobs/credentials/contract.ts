@@ -131,7 +131,7 @@ export const listRotations = getRoute({
   }),
 });
 
-const ofRotation = { params: z.strictObject({ name: id }), answer: rotationReport } as const;
+const ofRotation = { params: z.strictObject({ name: id.meta({ example: "mqtt" }) }), answer: rotationReport } as const;
 const change = { ...ofRotation, method: "POST", role: "admin", tag: "credentials", status: 202 } as const;
 
 export const showRotation = getRoute({

@@ -111,9 +111,10 @@ export const startSync = postRoute({
 
 const selection = {
   ...ofProfile,
-  where: several(z.string().min(1).max(4_096)).describe(
-    "a filter, such as `status=active and (tags.site=tokyo or createdTime<2026-01-01)`; all of them have to hold",
-  ),
+  where: several(z.string().min(1).max(4_096)).meta({
+    description: "a filter, such as `status=active and (tags.site=tokyo or createdTime<2026-01-01)`; all have to hold",
+    example: "speedClass exists",
+  }),
   gone: flag.describe("only SIMs that the platform no longer lists"),
   allProfiles: flag.describe(
     "one profile after the other, in the order of the configuration; each SIM then has the field `profile`",
@@ -163,7 +164,7 @@ export type SimCounts = Readonly<z.infer<typeof simCounts>>;
 export const countSimsBy = getRoute({
   path: "/sims/counts",
   summary: "Count SIMs exactly, in total or by the values of a field",
-  query: z.strictObject({ ...selection, by: id.optional().describe("a field, such as `speedClass` or `tags.site`") }),
+  query: z.strictObject({ ...selection, by: id.optional().meta({ description: "a field", example: "speedClass" }) }),
   answer: simCounts,
 });
 
@@ -256,7 +257,7 @@ export const listChanges = getRoute({
     sim: id.optional(),
     field: id.optional(),
     by: z.enum(["run", "external"]).optional(),
-    type: several(z.enum(changeTypes)),
+    type: several(z.enum(changeTypes)).meta({ example: "sim.changed" }),
   }),
   answer: pageOf("changes", change),
 });

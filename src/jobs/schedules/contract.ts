@@ -59,7 +59,8 @@ export const listSchedules = listRoute(
   "List schedules: next times, last result, task in progress",
 );
 
-const ofOne = { tag: "schedules", params: z.strictObject({ name: id }), answer: scheduleReport } as const;
+const params = z.strictObject({ name: id.meta({ example: "nightly" }) });
+const ofOne = { tag: "schedules", params, answer: scheduleReport } as const;
 
 export const showSchedule = getRoute({ ...ofOne, path: "/schedules/:name", summary: "Get a schedule" });
 

@@ -52,7 +52,7 @@ export const testReport = z.object({
 
 export type TestReport = Readonly<z.infer<typeof testReport>>;
 
-const ofWebhook = { tag: "webhooks", params: z.strictObject({ name: id }) } as const;
+const ofWebhook = { tag: "webhooks", params: z.strictObject({ name: id.meta({ example: "ops" }) }) } as const;
 const ofDelivery = { tag: "webhooks", params: z.strictObject({ deliveryId: id }), answer: deliveryDocument } as const;
 
 export const listWebhooks = listRoute(

@@ -84,8 +84,12 @@ export function routesOf(operations: ReadonlyMap<string, Operation>): Readonly<R
 }
 
 function described(name: string, { description, parameters = [], requestBody, responses }: Operation): Route {
+  const query = new URLSearchParams();
+  for (const { in: where, name: field, schema } of parameters) {
+    if (where === "query" && schema?.example !== undefined) query.set(field, schema.example);
+  }
   const path = ({ harness }: Prepared): string =>
-    (name.split(" ")[1] ?? "").replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
+    `${name.split(" ")[1] ?? ""}?${query.toString()}`.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
       const { example } = parameters.find((one) => one.name === parameter)?.schema ?? {};
       const value = parameter === "sim" ? harness.simId(1) : example;
       if (value === undefined) throw new Error(`${name}: the contract has no example for ${parameter}`);
@@ -121,14 +125,8 @@ const examples: Readonly<Record<string, Route>> = {
   "DELETE /v1/runs/{runId}": withPath("admin", 204, ({ failedId }) => `/v1/runs/${failedId}`),
   "GET /v1/plans/{planId}/verdicts": get(({ planId }) => `/v1/plans/${planId}/verdicts`),
   "DELETE /v1/plans/{planId}": withPath("operator", 204, ({ planId }) => `/v1/plans/${planId}`),
-  "GET /v1/sims": get("/v1/sims?where=speedClass%20exists&limit=3"),
-  "GET /v1/sims/counts": get("/v1/sims/counts?by=speedClass"),
   "GET /v1/sims/count": get("/v1/sims/count?where=speedClass%20exists&search=89"),
   "GET /v1/sims/export": get("/v1/sims/export?format=csv"),
-  "GET /v1/changes": get("/v1/changes?since=2026-01-01T00:00:00Z&type=sim.changed"),
-  "POST /v1/syncs": withPath("operator", 202, "/v1/syncs?profile=default"),
-  "POST /v1/usage-syncs": withPath("operator", 202, "/v1/usage-syncs?profile=default"),
-  "GET /v1/summary": get("/v1/summary?since=1h"),
   "GET /v1/fleet/history": get("/v1/fleet/history?hours=1"),
   "POST /v1/credentials/{credentialsId}": json("admin", 201, "/v1/credentials/by-hand", {
     type: "psk",
@@ -138,27 +136,15 @@ const examples: Readonly<Record<string, Route>> = {
     value: '{"key":"second"}',
   }),
   "DELETE /v1/credentials/{credentialsId}": withPath("admin", 204, "/v1/credentials/by-hand"),
-  "GET /v1/rotations/{name}": get("/v1/rotations/mqtt"),
-  "POST /v1/rotations/{name}/rotate": withPath("admin", 202, "/v1/rotations/mqtt/rotate"),
   // Nothing waits for approval here, which is reported as a conflict.
   "POST /v1/rotations/{name}/confirm": withPath("admin", 409, "/v1/rotations/mqtt/confirm"),
   // There was no rotation.
   "GET /v1/authkeys/rotation": { ...get("/v1/authkeys/rotation"), status: 404 },
   "POST /v1/authkeys/rotate": withPath("admin", 202, "/v1/authkeys/rotate"),
-  "GET /v1/schedules/{name}": get("/v1/schedules/nightly"),
-  "POST /v1/schedules/{name}/dry-run": operators("/v1/schedules/nightly/dry-run"),
-  "POST /v1/schedules/{name}/pause": operators("/v1/schedules/nightly/pause"),
-  "POST /v1/schedules/{name}/resume": operators("/v1/schedules/nightly/resume"),
-  "POST /v1/schedules/{name}/trigger": operators("/v1/schedules/nightly/trigger", 202),
-  "POST /v1/automations/{name}/pause": operators("/v1/automations/new-ones/pause"),
-  "POST /v1/automations/{name}/resume": operators("/v1/automations/new-ones/resume"),
-  "POST /v1/webhooks/{name}/test": operators("/v1/webhooks/ops/test"),
-  "POST /v1/webhooks/{name}/resume": operators("/v1/webhooks/ops/resume"),
   "GET /v1/deliveries": get("/v1/deliveries?webhook=ops&state=failed"),
   // There were no deliveries.
   "GET /v1/deliveries/{deliveryId}": { ...get("/v1/deliveries/ops.1-0"), status: 404 },
   "POST /v1/deliveries/{deliveryId}/redeliver": operators("/v1/deliveries/ops.1-0/redeliver", 404),
-  "GET /v1/events": get("/v1/events?type=run.completed&limit=5"),
   "POST /v1/tokens": json("admin", 201, "/v1/tokens", {
     name: "grafana",
     role: "viewer",
