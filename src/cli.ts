@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The entry point of the command line: checks the version of Node.js and loads the rest. An older Node.js must be able to
- * read this file, so it has no import at its top and no recent syntax.
+ * The entry point of the command line: checks the version of Node.js and loads the rest. An older Node.js must be able
+ * to read this file, so it has no import at its top and no recent syntax.
  */
 const oldestNode = 24;
 

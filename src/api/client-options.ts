@@ -48,13 +48,13 @@ export interface PlatformClientOptions {
   readonly transport?: Omit<TransportOptions, "connections" | "clock"> | undefined;
 }
 
-/** The urgency is `normal` by default. The signal aborts the wait for a permit; a request that was sent always runs to completion. */
+/** The urgency is `normal` by default. The signal aborts the wait for a permit; a sent request runs to completion. */
 export interface CallOptions extends Partial<Omit<PermitRequest, "bucket">> {
   /** Called when the request is sent, so that the caller can do other work meanwhile. */
   readonly onSending?: (() => void) | undefined;
   /**
-   * Awaited right before the request is sent, with the permit in hand, so that the caller can record that it is sent. If it
-   * rejects, nothing is sent. It is called again if the request is repeated after a 401.
+   * Awaited right before the request is sent, with the permit in hand, so that the caller can record that it is sent.
+   * If it rejects, nothing is sent. It is called again if the request is repeated after a 401.
    */
   readonly beforeSending?: (() => Promise<void>) | undefined;
   /** Awaited after a 401, before the request is repeated with a new pair: the platform has not carried it out. */
@@ -72,7 +72,7 @@ export type ClientEvent =
       readonly status: number;
       /** From sending the request to the response headers. */
       readonly durationMs: number;
-      /** How far the platform's clock is ahead of this one, by its Date header, which has whole seconds; NaN without one. */
+      /** Lead of the platform's clock over this one, by its Date header, which has whole seconds; NaN without one. */
       readonly clockAheadMs: number;
     }
   /** The platform responded with 429. */
@@ -103,8 +103,8 @@ export type ClientEvent =
       readonly message: string;
     }
   /**
-   * The owner of the quotas that calls spend from now on, an operator or the profile; and a name for the operator's SIMs of
-   * one coverage, by one kind of key, whatever the address.
+   * The owner of the quotas that calls spend from now on, an operator or the profile; and a name for the operator's
+   * SIMs of one coverage, by one kind of key, whatever the address.
    */
   | {
       readonly type: "quota-owner";

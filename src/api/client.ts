@@ -121,8 +121,8 @@ export class PlatformClient {
   }
 
   /**
-   * Lends address and pair to one such call. The headers (name, value, name, value) are not to be kept; `end` takes the status
-   * of the response, and returns whether the call can be sent again with another pair: after a 401.
+   * Lends address and pair to one such call. The headers (name, value, name, value) are not to be kept; `end` takes the
+   * status of the response, and returns whether the call can be sent again with another pair: after a 401.
    * @throws as `call`
    */
   async lend(signal?: AbortSignal) {

@@ -1,6 +1,6 @@
 /**
- * Opens what a command works with: the app in this process, or a remote worker. It also writes the audit entry of a local
- * command that changes something. Context loads this file when a command connects.
+ * Opens what a command works with: the app in this process, or a remote worker. It also writes the audit entry of a
+ * local command that changes something. Context loads this file when a command connects.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";

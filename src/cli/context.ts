@@ -43,7 +43,7 @@ export interface Caller {
   readonly output: Output;
   /** Aborts at the first Ctrl-C or TERM. */
   readonly interrupt: AbortSignal;
-  /** Events after one, existing and new, until Ctrl-C. @param say reports a lost connection, which is an error without it */
+  /** Events after one, existing and new, until Ctrl-C. @param say reports a lost connection, an error without it */
   readonly follow: (choice: EventChoice, id: string, say?: (text: string) => void) => AsyncIterable<EventDocument[]>;
 }
 
@@ -54,8 +54,8 @@ export interface EventChoice {
 
 /**
  * Whether a command may make the embedded Redis of a data directory that has none: a command that starts work makes it
- * anywhere, one that changes or reads state only where the configuration names the directory, and one that has to reach the
- * workers never does.
+ * anywhere, one that changes or reads state only where the configuration names the directory, and one that has to reach
+ * the workers never does.
  */
 export type StoreUse = "makes" | "configured" | "never";
 
@@ -63,7 +63,7 @@ export type StoreUse = "makes" | "configured" | "never";
 export interface GivenCommand {
   /** `runs cancel` */
   readonly name: string;
-  /** Whether it changes nothing, and so gets no audit entry when it runs locally; with `--server` the worker writes it. */
+  /** Whether it changes nothing, and so gets no audit entry if run locally; with `--server` the worker writes it. */
   readonly isReading: boolean;
   readonly store: StoreUse;
   /** The feature that it belongs to; undefined for a command that concerns all. */
@@ -117,8 +117,8 @@ export function withCommon<A extends unknown[], O extends Record<string, unknown
 }
 
 /**
- * Adds the common options, an example, and an action that calls routes. It gets a caller before the arguments and options; a
- * number that it returns is the exit code.
+ * Adds the common options, an example, and an action that calls routes. It gets a caller before the arguments and
+ * options; a number that it returns is the exit code.
  */
 export function withCaller<A extends unknown[], O extends OptionValues>(
   context: Context,
@@ -164,8 +164,8 @@ export class Context {
 
   /**
    * Runs a command that calls routes: in this process, or through the worker that `--server` or SIMFLEET_SERVER names.
-   * @param use gets the client, and the app where this process carries out the calls itself; a number that it returns is the
-   *   exit code
+   * @param use gets the client, and the app where this process carries out the calls itself; a number that it returns
+   *   is the exit code
    */
   async connect<T>(options: CommonOptions, use: (caller: Caller) => Promise<T>): Promise<T> {
     const answer = await (await import("./connect.ts")).connect(this, options, use);
@@ -225,7 +225,7 @@ export function yesOption() {
 }
 
 /**
- * Asks a yes-or-no question on the terminal. Commands that change SIMs or secrets ask, and need --yes without a terminal.
+ * Asks yes or no on the terminal. Commands that change SIMs or secrets ask, and need --yes without a terminal.
  * @throws SimfleetError USAGE without a terminal
  */
 export async function confirm(io: ProcessIo, question: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
- * A feature: everything that it adds to simfleet, in one value. It opens itself on the kernel, the command line adds its
- * commands, and the loader reads its section of the configuration. src/features.ts lists all of them.
+ * A feature: everything that it adds to simfleet, in one value. It opens itself on the kernel, the command line adds
+ * its commands, and the loader reads its section of the configuration. src/features.ts lists all of them.
  */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ReadOf, Section } from "#config/feature-section.ts";
@@ -33,7 +33,7 @@ export interface FeatureCommand {
 export interface Feature<Service = unknown> extends AppFeature<Service> {
   /** Commands by their first word, in the order of the help. */
   readonly commands?: Readonly<Record<string, FeatureCommand>>;
-  /** Commands that change nothing, by their words, besides those that end in one of `readingWords`. All others are audited. */
+  /** Words of commands that change nothing, besides those that end in one of `readingWords`. All others are audited. */
   readonly reads?: readonly string[];
   /** Commands whose target is the selected profile if no argument names another. */
   readonly ofProfile?: readonly string[];
@@ -44,7 +44,7 @@ export interface Feature<Service = unknown> extends AppFeature<Service> {
 // oxlint-disable-next-line typescript/no-explicit-any -- a list has features with services of any type
 export type AnyFeature = Feature<any>;
 
-/** Declares a feature and its events; `open` gets the services of the features in `needs`, and its `section` as it was read. */
+/** Declares a feature and its events; `open` gets the services of its `needs`, and its `section` as read. */
 export function feature<Service, N extends Needs = Readonly<Record<string, never>>, S extends Section = Section>(
   declared: Omit<Feature<Service>, "needs" | "open" | "section" | "checks"> & {
     readonly needs?: N;

@@ -64,7 +64,7 @@ function localTime(instant: Date): string {
 
 // Renders the current problem of durable work as text for a terminal.
 
-/** A problem as one line: `The platform answered 500 (12 failed attempts since 12:00:05+02:00, next attempt in 3 s)`. */
+/** A problem as a line: `The platform answered 500 (12 failed attempts since 12:00:05+02:00, next attempt in 3 s)`. */
 export function problemText(problem: ProblemReport, nowMs: number = systemClock.wallMs()): string {
   const { message, since, attempts } = problem;
   const details = [

@@ -1,8 +1,8 @@
 /**
- * The output of a command: one JSON document or text on stdout, everything else on stderr. Only known secrets are removed
- * from it; other text that resembles a secret may be data. External text cannot control the terminal: its control
- * characters are shown as escapes (`core/visible-text`), except in JSON and CSV. Text has local times, JSON has UTC. Only a
- * terminal has a live line at the bottom and escape codes.
+ * The output of a command: one JSON document or text on stdout, everything else on stderr. Only known secrets are
+ * removed from it; other text that resembles a secret may be data. External text cannot control the terminal: its
+ * control characters are shown as escapes (`core/visible-text`), except in JSON and CSV. Text has local times, JSON has
+ * UTC. Only a terminal has a live line at the bottom and escape codes.
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/secrets/scrub-secrets.ts";
 import { systemClock } from "#core/time.ts";
@@ -64,7 +64,7 @@ export function openOutput(options: {
 
     /**
      * The command's answer: `document` with `--json`, else the text; nothing where that is empty.
-     * @param text gets the document as a terminal may show it, each of its texts on one line, and the terminal if there is one
+     * @param text gets the document as a terminal may show it, each text on one line, and the terminal if there is one
      */
     answer<T>(document: T, text: (shown: T, terminal?: Terminal) => string): void {
       endLiveLine("\n");
@@ -76,7 +76,7 @@ export function openOutput(options: {
       if (answer !== "") stdout.write(`${answer}\n`);
     },
 
-    /** Writes text that is no JSON document, such as a results file, with backpressure: a long output is not buffered in memory. */
+    /** Writes text that is no JSON document, such as a results file, with backpressure: long output is not buffered. */
     async stream(text: string): Promise<void> {
       if (stdout.write(scrubSecrets(text)) !== false) return;
       await new Promise<void>((resolve) => stdout.once?.("drain", resolve) ?? resolve());

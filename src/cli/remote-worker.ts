@@ -1,6 +1,6 @@
 /**
- * A remote worker, called through its control API: the client of commands with `--server`, and its events. Its errors are
- * thrown with the same code as local ones.
+ * A remote worker, called through its control API: the client of commands with `--server`, and its events. Its errors
+ * are thrown with the same code as local ones.
  */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";

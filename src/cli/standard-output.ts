@@ -20,7 +20,7 @@ export function standardOutput(
   return { write };
 }
 
-/** A disk that is almost full takes a part of a text without an error, and a stream of Node.js takes that for the whole. */
+/** An almost full disk takes a part of a text without an error, and a stream of Node.js takes that for the whole. */
 function writeAll(fd: number, text: string): void {
   const bytes = Buffer.from(text);
   for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);

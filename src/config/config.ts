@@ -1,7 +1,7 @@
 /**
  * The configuration as the rest of simfleet uses it: validated, in milliseconds, with secrets that do not print
- * themselves. Settings that only some commands need are undefined if absent; these commands require them with the functions
- * below.
+ * themselves. Settings that only some commands need are undefined if absent; these commands require them with the
+ * functions below.
  */
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { loadConfig } from "./load.ts";
@@ -21,8 +21,8 @@ function assertRead({ unread }: Pick<Config, "unread">, path: string): void {
 /**
  * Credentials and base address of a profile, for what speaks to the platform.
  * @param name the selected profile by default
- * @returns `credentials`: the preferred form first, at least one; `authEndpoint` for authentication, which works on any;
- *   `coverage` of the account, undefined where it is taken from the verified token's claims
+ * @returns `credentials`: the preferred form first, at least one; `authEndpoint` for authentication, which works on
+ *   any; `coverage` of the account, undefined where it is taken from the verified token's claims
  * @throws ConfigError with everything that is missing, and which settings to give
  */
 export function requirePlatform(config: Config, name: string = config.profile) {

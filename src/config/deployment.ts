@@ -1,7 +1,7 @@
 /**
  * Loads a platform definition: what simfleet has to know of one platform. Two are included (`svc`, `soracom`). A
- * custom file extends one of them (`svc` by default) and contains only the differences. docs/reference/platform-definitions.md lists every
- * key.
+ * custom file extends one of them (`svc` by default) and contains only the differences.
+ * docs/reference/platform-definitions.md lists every key.
  */
 import { fileURLToPath } from "node:url";
 import { z } from "zod";

@@ -223,8 +223,8 @@ function readProxy(env: Environment, report: Report): OutgoingProxy | undefined 
 }
 
 /**
- * The embedded Redis runs in a folder of its own, hence the absolute path. Where no setting names it, it is the usual one of
- * this user.
+ * The embedded Redis runs in a folder of its own, hence the absolute path. Where no setting names it, it is the usual
+ * one of this user.
  */
 function readDataDir({ dataDir }: Settings, env: Environment, report: Report) {
   if (dataDir !== undefined) return { dataDir: resolve(dataDir), isUsualDataDir: false };
@@ -290,7 +290,7 @@ function checkOwner(file: string, { schema, tree, uid, mode }: Owned, isNamed: b
   report.fault(file, message);
 }
 
-/** Faults of a file that was found and not named: settings of it that would send secrets of the environment somewhere. */
+/** Faults of a file that was found and not named: its settings that would send secrets of the environment somewhere. */
 function checkDestinations(file: string, settings: Settings, env: Environment, report: Report): void {
   for (const { secrets, to } of destinations) {
     const variable = secrets.flatMap((path) => variablesOf(configSchema, path)).find((name) => env[name]);

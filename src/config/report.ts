@@ -1,6 +1,6 @@
 /**
- * What is wrong with the configuration, and where its settings are given. Issues of zod become problems in our words, with
- * their paths and what was probably meant by an unknown key.
+ * What is wrong with the configuration, and where its settings are given. Issues of zod become problems in our words,
+ * with their paths and what was probably meant by an unknown key.
  */
 import { z } from "zod";
 import { ConfigError, type Problem, SimfleetError } from "#core/errors.ts";
@@ -123,8 +123,8 @@ export function wordsOf(schema: z.ZodType, input: unknown, issue: z.core.$ZodRaw
 
 /**
  * Where to cut the input so that it has a fault no longer.
- * @returns the keys of the setting, or those of the entry that it is a part of, if entries there have settings that must be
- *   given
+ * @returns the keys of the setting, or those of the entry that it is a part of, if entries there have settings that
+ *   must be given
  */
 export function cutsOf(schema: z.ZodType, issue: z.core.$ZodIssue): readonly (readonly string[])[] {
   const { keys } = follow(schema, issue.path);

@@ -1,7 +1,7 @@
 /**
- * What the schema of the configuration is composed of: settings, groups of them, and sections of named entries. Each is a
- * zod schema. What zod does not know (the environment variable, the words of messages and of the documentation) is its
- * metadata.
+ * What the schema of the configuration is composed of: settings, groups of them, and sections of named entries. Each is
+ * a zod schema. What zod does not know (the environment variable, the words of messages and of the documentation) is
+ * its metadata.
  */
 import { z } from "zod";
 import { Secret } from "#core/secrets/secret.ts";
@@ -78,7 +78,7 @@ const usualNames = {
 };
 
 /**
- * Named entries. Where a part of an entry is at fault, the rest of it is read if every part can be left out, as in a group.
+ * Named entries. If a part of one is at fault, the rest of it is read if every part can be left out, as in a group.
  * @param names `nameRule` says in words what a name has to match
  */
 export function section<T extends z.ZodType>(entry: T, description: string, { pattern, nameRule } = usualNames) {
@@ -137,8 +137,8 @@ export function settingsOf(schema: z.ZodType, at = ""): readonly Setting[] {
 }
 
 /**
- * The environment variable of what is at a path: `http.adminToken` is `SIMFLEET_HTTP_ADMIN_TOKEN`. Parts of named entries
- * and of lists have none unless their facts name one.
+ * The environment variable of what is at a path: `http.adminToken` is `SIMFLEET_HTTP_ADMIN_TOKEN`. Parts of named
+ * entries and of lists have none unless their facts name one.
  */
 export function variableOf(at: string, facts?: Pick<SettingFacts, "variable">): string | undefined {
   if (facts?.variable !== undefined || /<name>|\[\]/.test(at)) return facts?.variable;

@@ -1,6 +1,6 @@
 /**
- * The section `simOperations` of a platform definition: each operation's description, checked as a whole, so that a fault
- * shows at the start and not with the first row.
+ * The section `simOperations` of a platform definition: each operation's description, checked as a whole, so that a
+ * fault shows at the start and not with the first row.
  */
 import { z } from "zod";
 import { suggestion } from "#core/suggest.ts";

@@ -43,8 +43,8 @@ export function clientOf(send: (route: Route, request: AnyRequest) => Promise<un
 
 /**
  * Calls handlers in this process.
- * @param caller `by`: who calls, as events and runs name it; `signal`: aborts when the caller no longer waits; `note` gets
- *   what the audit log says of a response, and the ID of the created object
+ * @param caller `by`: who calls, as events and runs name it; `signal`: aborts when the caller no longer waits; `note`
+ *   gets what the audit log says of a response, and the ID of the created object
  */
 export function localClient(
   endpointOf: (route: Route) => Promise<Endpoint>,

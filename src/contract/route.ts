@@ -1,7 +1,7 @@
 /**
- * A route of the control API as data, and what carries it out. A route is declared once, in the feature's `contract.ts`:
- * the server mounts it and checks it, OpenAPI describes it, and the command line and the dashboard take their types from
- * it. An endpoint ties a route to its handler. Handlers know no HTTP, so that a command can call them in its own process.
+ * A route of the control API as data, and what carries it out. It is declared once, in the feature's `contract.ts`: the
+ * server mounts and checks it, OpenAPI describes it, and the command line and dashboard take their types from it. An
+ * endpoint ties a route to its handler. Handlers know no HTTP, so a command can call them in its own process.
  */
 import { z } from "zod";
 import type { Filter } from "#fleet/filter.ts";
@@ -76,7 +76,7 @@ export interface Call<R extends Route> {
   readonly signal: AbortSignal;
 }
 
-/** Rows as a caller passes them: the path of a CSV file, or a filter on the inventory. `read` gives the content of a pipe. */
+/** Rows as a caller passes them: path of a CSV file, or filter on the inventory. `read` gives the content of a pipe. */
 export type RowsRequest =
   | { readonly file: string; readonly read?: (() => AsyncIterable<Uint8Array>) | undefined }
   | { readonly where: string | readonly string[] }

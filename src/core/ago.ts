@@ -1,14 +1,14 @@
 /**
- * The one parser of times that people give: of `--since` and `--until`, and of `since` in queries of the control API. The
- * types of the dashboard include this file, so it uses no module of Node.js.
+ * The one parser of times that people give: of `--since` and `--until`, and of `since` in queries of the control API.
+ * The types of the dashboard include this file, so it uses no module of Node.js.
  */
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const time = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/;
 
 /**
- * Milliseconds since the epoch of an age (`90m`, `24h`, `7d`), a date (also `20261125`) or a time; undefined for another text. A date starts at
- * midnight, and without an offset a date or a time is local, as all times that are shown.
+ * Milliseconds since the epoch of an age (`90m`, `24h`, `7d`), a date (also `20261125`) or a time; undefined for
+ * another text. A date starts at midnight; without an offset, dates and times are local, as all that are shown.
  */
 export function parseInstant(text = ""): number | undefined {
   const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];

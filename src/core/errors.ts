@@ -10,7 +10,7 @@ const entry = (disposition: Disposition) => (exitCode: number, status: number, m
 };
 const [never, later, retry] = [entry("never"), entry("later"), entry("retry")];
 
-/** Every code there is: the exit code of a command that ends with it, the HTTP status, and what it means to an operator. */
+/** Every code: the exit code of a command that ends with it, the HTTP status, and what it means to an operator. */
 export const errorCatalogue = {
   USAGE: never(2, 400, "The command line has a missing, unknown or contradictory argument."),
   CONFIG_INVALID: never(2, 409, "The configuration is invalid; each problem is listed with its path or variable."),
@@ -243,7 +243,7 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** The code of an error of the system or of a library, such as `ECONNREFUSED`; its message may quote what it was about. */
+/** The code of an error of the system or a library, such as `ECONNREFUSED`; its message may quote what it was about. */
 export function codeOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Answers that take long to compute are kept for ten times as long as they took, and concurrent callers share one. So an
- * answer that is asked for all the time costs a tenth of one core at most.
+ * Answers that take long to compute are kept for ten times as long as they took, and concurrent callers share one. So
+ * an answer that is asked for all the time costs a tenth of one core at most.
  */
 import type { Clock } from "./time.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The proxies that the environment names, as for other programs: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in lower case too.
- * A proxy only passes on what is encrypted for the host behind it. This machine is never reached through one.
+ * The proxies that the environment names, as for other programs: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in lower case
+ * too. A proxy only passes on what is encrypted for the host behind it. This machine is never reached through one.
  */
 import type * as Undici from "undici";
 import { isLoopback } from "./loopback.ts";

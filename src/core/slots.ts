@@ -1,6 +1,6 @@
 /**
- * Limits what is in progress at once in this process. A call waits here before it acquires a permit, so that a permit, which
- * counts as a spent call for every process, is never held by a call without a connection. Operations are served
+ * Limits what is in progress at once in this process. A call waits here before it acquires a permit, so that a permit,
+ * which counts as a spent call for every process, is never held by a call without a connection. Operations are served
  * round-robin: the single call of a sync does not queue behind hundreds of calls of a run.
  */
 interface Waiter {

@@ -1,6 +1,6 @@
 /**
- * Logs each piece of work of one kind, such as a run, at its start and its end. It compares the reports of the newest ones
- * every few seconds: reading the event feed, which has a line per changed SIM, would cost a large run more than this.
+ * Logs each piece of work of one kind, such as a run, at its start and end. It compares the reports of the newest ones
+ * every few seconds: reading the event feed, with its line per changed SIM, would cost a large run more than this.
  */
 import { messageOf } from "#core/errors.ts";
 import { every, secondMs } from "#core/time.ts";

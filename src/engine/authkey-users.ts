@@ -1,6 +1,6 @@
 /**
- * Which live process uses which AuthKey, so that no AuthKey is revoked while it is in use. The registry of workers has an
- * entry for each process and AuthKey; after a kill it stays valid for a few seconds.
+ * Which live process uses which AuthKey, so that no AuthKey is revoked while it is in use. The registry of workers has
+ * an entry for each process and AuthKey; after a kill it stays valid for a few seconds.
  */
 import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";

@@ -3,8 +3,8 @@
 -- KEYS  1 marks of the work (hash: process -> time at which it started, ms of Redis's clock)
 --       2 live processes (sorted set: process -> time at which its entry expires, live-workers.lua)
 -- ARGV  1 the process   2 number of deaths after which the work is quarantined   3 how long a death counts, ms
--- Returns 'begun'; 'quarantined' if so many processes left a mark and are gone: the marks are removed then, and the caller
---   quarantines the work
+-- Returns 'begun'; 'quarantined' if so many processes left a mark and are gone: the marks are removed then, and the
+--   caller quarantines the work
 -- Atomic: everything.
 
 local marks, live, process, max_deaths, counts_ms = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -1,6 +1,6 @@
 /**
- * What durable work does after a fault: one table from the error's code to the next action. A feature overrides single rules,
- * also depending on its state. Errors without a rule are thrown, so that the queue retries the job, or the caller does.
+ * What durable work does after a fault: one table from the error's code to the next action. A feature overrides single
+ * rules, also depending on its state. Errors without a rule are thrown, so that the queue or the caller retries.
  */
 import { type BackoffPolicy, backoffMs } from "#core/backoff.ts";
 import { type ErrorCode, SimfleetError } from "#core/errors.ts";

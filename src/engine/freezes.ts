@@ -1,7 +1,7 @@
 /**
- * Freezes: the configured periods, and the manual freeze of all changes. Work that changes the platform pauses during one:
- * it does not start, and work in progress makes no further call; a call in flight ends with its response. The queue checks
- * every few seconds, so ending a manual freeze takes effect almost at once.
+ * Freezes: the configured periods, and the manual freeze of all changes. Work that changes the platform pauses during
+ * one: it does not start, and work in progress makes no further call; a call in flight ends with its response. The
+ * queue checks every few seconds, so ending a manual freeze takes effect almost at once.
  */
 import type { Keys } from "#redis/keys.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -85,7 +85,7 @@ const askAgainMs = 10 * secondMs;
 
 /**
  * Runs work on a profile unless it is frozen.
- * @param terms `scope`: whether a freeze pauses the whole queue or only this job; `onFrozen` records why nothing happens
+ * @param terms `scope`: whether a freeze pauses the queue or only this job; `onFrozen` records why nothing happens
  */
 export async function unlessFrozen<V>(
   profile: string,

@@ -1,6 +1,6 @@
--- Makes one transition of a record's state machine: saves the changed fields and emits the events. Requires emit.lua and a
--- condition part before it: unconditional.lua, or one of a feature. Its function refusal(keys, now, args) returns the
--- reply of a move that must not be made, or nil.
+-- Makes one transition of a record's state machine: saves the changed fields and emits the events. Requires emit.lua
+-- and a condition part before it: unconditional.lua, or one of a feature. Its function refusal(keys, now, args) returns
+-- the reply of a move that must not be made, or nil.
 --
 -- KEYS  1 the record (hash)   2 event stream   3 … keys of the condition
 -- ARGV  1 profile   2 maximum number of events kept

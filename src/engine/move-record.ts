@@ -39,8 +39,8 @@ export function moveScript(...condition: readonly URL[]): Script {
 const unconditional = moveScript(new URL("./unconditional.lua", import.meta.url));
 
 /**
- * @returns the time of the move by Redis's clock, ms; `stale` if the record no longer matches the guard, or the reply of
- *   the condition: nothing was changed
+ * @returns the time of the move by Redis's clock, ms; `stale` if the record no longer matches the guard, or the reply
+ *   of the condition: nothing was changed
  */
 export async function makeMove({ redis, keys, bounds }: StoreDeps, move: Move): Promise<number | string> {
   const { key, profile, guard, set, remove, condition } = move;

@@ -1,9 +1,9 @@
 /**
- * Finds work that kills its worker. A process marks a piece of work in Redis before it starts, and removes the mark when the
- * work ends in any way, also with an error or a stop of the process. A mark whose process is gone is a death. After three
- * deaths the work is not started again: its feature quarantines it, with a reason, until a user releases it. Work that makes
- * progress has a new name, such as its next state, so only deaths at the same point count. Of work that is done side by side,
- * such as the rows of runs, suspects are done alone, one after the other.
+ * Finds work that kills its worker. A process marks a piece of work in Redis before it starts, and removes the mark
+ * when the work ends in any way, also with an error or a stop of the process. A mark whose process is gone is a death.
+ * After three deaths the work is not started again: its feature quarantines it, with a reason, until a user releases
+ * it. Work that makes progress has a new name, such as its next state, so only deaths at the same point count. Of work
+ * that is done side by side, such as the rows of runs, suspects are done alone, one after the other.
  */
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";

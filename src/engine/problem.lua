@@ -1,8 +1,8 @@
--- Included in other scripts: the current problem of a record (hash), which is the reason why its work makes no progress. It is
--- JSON as in problem.ts; a script decodes only what it has encoded itself.
+-- Included in other scripts: the current problem of a record (hash), which is the reason why its work makes no
+-- progress. It is JSON as in problem.ts; a script decodes only what it has encoded itself.
 --
--- record_problem(key, now, message, next) counts a failed attempt; `next` is the time of the next attempt, in ms. Returns
---   the time of the first failure since the last success. If several attempts are scheduled, the earliest is kept.
+-- record_problem(key, now, message, next) counts a failed attempt; `next` is the time of the next attempt, ms. Returns
+--   the time of the first failure since the last success. If several attempts are scheduled, it keeps the earliest.
 -- clear_problem(key) removes it after a success.
 
 local function record_problem(key, now, message, next)

@@ -1,6 +1,6 @@
 /**
- * The current problem of durable work (a run, a sync, a rotation): why it makes no progress, and when it is retried.
- * It is stored in the work's record as JSON and removed by the next success. A spent quota or a rejected row is not a problem.
+ * The current problem of durable work (a run, a sync, a rotation): why it makes no progress, and when it is retried. It
+ * is kept in the work's record as JSON until the next success. A spent quota or a rejected row is no problem.
  */
 export interface Problem {
   /** One sentence for display. */

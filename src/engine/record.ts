@@ -1,8 +1,8 @@
 /**
- * A store of durable records: one hash per name, saved move by move, so that interrupted work is resumed or rolled back from
- * its record alone. A move is made only from the revision in which the record was read, and emits its events in the same
- * script: if two processes try the same move, one succeeds. A sync's pages are stored without a new revision, so the id
- * and the state must be unchanged as well.
+ * A store of durable records: one hash per name, saved move by move, so that interrupted work is resumed or rolled back
+ * from its record alone. A move is made only from the revision in which the record was read, and emits its events in
+ * the same script: if two processes try the same move, one succeeds. A sync's pages are stored without a new revision,
+ * so the id and the state must be unchanged as well.
  */
 import { type MoveCondition, type MoveEvent, type StoreDeps, makeMove } from "./move-record.ts";
 import type { Problem } from "./problem.ts";

@@ -1,7 +1,7 @@
 /**
- * Encrypts secrets that must survive a crash before they are stored in Redis: JSON Web Encryption (`dir`, A256GCM) with a
- * key from a file that Redis never sees. Each ciphertext is bound to its purpose, so it cannot be decrypted for another
- * one. Only the keys stay in memory; callers of `open` must forget the decrypted secrets.
+ * Encrypts secrets that must survive a crash before they are stored in Redis: JSON Web Encryption (`dir`, A256GCM) with
+ * a key from a file that Redis never sees. Each ciphertext is bound to its purpose, so it cannot be decrypted for
+ * another one. Only the keys stay in memory; callers of `open` must forget the decrypted secrets.
  */
 import { createHash } from "node:crypto";
 import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt } from "jose";

@@ -1,6 +1,6 @@
 /**
- * Which profiles share an inventory: those of one operator, coverage and kind of key, their fleet. The inventory has the name
- * of the profile that was known first, whatever the platform's address. A profile of an unknown operator has its own.
+ * Which profiles share an inventory: those of one operator, coverage and kind of key, their fleet. It has the name of
+ * the profile that was known first, whatever the platform's address. A profile of an unknown operator has its own.
  */
 import type { StoreDeps } from "./move-record.ts";
 

@@ -1,7 +1,7 @@
 /**
- * Runs durable work step by step: reads the record, runs the step of its state, saves the result, and continues until the work
- * ends or waits. A step starts from the record alone, so it does not matter which process runs it, or how the previous one
- * ended.
+ * Runs durable work step by step: reads the record, runs the step of its state, saves the result, and continues until
+ * the work ends or waits. A step starts from the record alone, so it does not matter which process runs it, or how the
+ * previous one ended.
  */
 import { PlatformError, messageOf } from "#core/errors.ts";
 import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";

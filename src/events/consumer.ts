@@ -1,8 +1,8 @@
 /**
- * A durable consumer of the event stream: one process at a time reads on from the saved position, passes each batch to the
- * handler, and saves the position only after the handler has finished. So every event is delivered at least once and in
- * order. After a crash the last batch is delivered again, and the handler must deduplicate by the event's id. A new
- * consumer starts with the events emitted from then on.
+ * A durable consumer of the event stream: one process at a time reads on from the saved position, passes each batch to
+ * the handler, and saves the position only after the handler has finished. So every event is delivered at least once
+ * and in order. After a crash the last batch is delivered again, and the handler must deduplicate by the event's id. A
+ * new consumer starts with the events emitted from then on.
  */
 import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
@@ -30,7 +30,7 @@ export interface FeedConsumerOptions {
   /** Opens a dedicated connection for blocking reads. */
   readonly connect: (name: string) => Redis;
   readonly atOnce?: number;
-  /** May be called again with the same events; its errors are reported, and the events are delivered again after a pause. */
+  /** May be called again with the same events; errors are reported, and the events delivered again after a pause. */
   readonly handle: (events: readonly Event[], signal: AbortSignal) => Promise<void>;
   readonly onIncident: (message: string) => void;
 }

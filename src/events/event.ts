@@ -1,6 +1,6 @@
 /**
- * Events: what exists, its fields, and when it is emitted. Each feature declares its own in its events.ts. An event is written
- * in the same step as the change that it reports, so neither ever exists without the other.
+ * Events: what exists, its fields, and when it is emitted. Each feature declares its own in its events.ts. An event is
+ * written in the same step as the change that it reports, so neither ever exists without the other.
  */
 import type { FieldValue } from "#fleet/sim/field-text.ts";
 

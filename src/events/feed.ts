@@ -1,6 +1,6 @@
 /**
- * The event stream: one Redis stream for all profiles, oldest first, limited in number and age. Scripts of other folders
- * write to it together with their changes (emit.lua); this file reads it from any position, and trims it.
+ * The event stream: one Redis stream for all profiles, oldest first, limited in number and age. Scripts of other
+ * folders write to it together with their changes (emit.lua); this file reads it from any position, and trims it.
  */
 import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
@@ -91,14 +91,14 @@ export class Feed {
     return (await this.#deps.redis.xrevrange(this.key, "+", "-", "COUNT", 1))[0]?.[0] ?? beforeAll;
   }
 
-  /** Emits an event without a change in the store; an event of a change is emitted by the script that makes the change. */
+  /** Emits an event without a change in the store; the script that makes a change emits the event of that change. */
   async emit({ type, profile, fields }: Pick<Event, "type" | "profile" | "fields">): Promise<void> {
     const pairs = Object.entries(fields).flat();
     const { maxEvents } = this.bounds;
     await this.#deps.redis.xadd(this.key, "MAXLEN", "~", maxEvents, "*", "type", type, "profile", profile, ...pairs);
   }
 
-  /** Emits an event of a change outside the store, which may be repeated after a crash. @param mark identifies it for a month */
+  /** Emits an event of a change outside the store; repeatable after a crash. @param mark identifies it for a month */
   async emitOnce(event: Pick<Event, "type" | "profile" | "fields">, mark: string): Promise<void> {
     const { type, profile, fields } = event;
     const args = [this.bounds.maxEvents, markSeconds, type, profile, ...Object.entries(fields).flat()];

@@ -1,7 +1,7 @@
 -- Saves the position of a consumer of the event stream, if the process still has the lease, and renews the lease.
 --
 -- KEYS  1 lease (string)   2 positions (hash: consumer -> id of the last handled event)
--- ARGV  1 the process's token   2 lease duration, ms; 0 releases it   3 consumer   4 event id, or '' to keep the position
+-- ARGV  1 the process's token   2 lease duration, ms; 0 releases it   3 consumer   4 event id; '' keeps the position
 -- Returns 1, or 0 if another process has the lease (nothing is changed)
 -- Atomic: everything, so that a process that was suspended too long does not move the position back.
 

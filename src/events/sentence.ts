@@ -1,6 +1,6 @@
 /**
- * Sentences about events from templates: `{field}` is a field of the event; a part in brackets is left out if its field is
- * empty, or zero where `+` follows the name. The dashboard and messages for chats share them.
+ * Sentences about events from templates: `{field}` is a field of the event; a part in brackets is left out if its field
+ * is empty, or zero where `+` follows the name. The dashboard and messages for chats share them.
  */
 
 /** Text, or a field of the event, which may be shown as a link. */

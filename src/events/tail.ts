@@ -1,7 +1,7 @@
 /**
- * Follows the event stream live. One connection of the process reads the stream and wakes all followers. A follower that has
- * come as far as the last page's start takes that page; any other reads the stream by itself until it has caught up. Each
- * follower receives every event from its position on, in order and once.
+ * Follows the event stream live. One connection of the process reads the stream and wakes all followers. A follower
+ * that has come as far as the last page's start takes that page; any other reads the stream by itself until it has
+ * caught up. Each follower receives every event from its position on, in order and once.
  */
 import { EventEmitter, once } from "node:events";
 import type { Redis } from "ioredis";

@@ -31,7 +31,7 @@ export interface DeploymentOperation {
   readonly group: string;
   /** The group of `userPath`, if it differs. */
   readonly userGroup?: string | undefined;
-  /** How a quota is counted, where it is not by API group but by the address that a call comes from (section 8, rule 3). */
+  /** How a quota is counted, if not by API group but by the address that a call comes from (section 8, rule 3). */
   readonly quota?: { readonly perIp: boolean } | undefined;
   /** The request field that sets a lifetime in seconds. */
   readonly ttlField?: string | undefined;
@@ -41,8 +41,8 @@ export interface DeploymentOperation {
 export type PathGroup = Pick<DeploymentOperation, "group" | "quota">;
 
 /**
- * The terms of an operation: placeholders that its path must contain (`needs`) and may contain (`knows`), and keys in addition
- * to method, path, statuses and group. The call, statuses, group and further values are those of its example.
+ * The terms of an operation: placeholders that its path must contain (`needs`) and may contain (`knows`), and keys in
+ * addition to method, path, statuses and group. The call, statuses, group and further values are those of its example.
  * @param knows placeholders of its paths that a platform definition may leave out, and others that it may use
  */
 function terms(

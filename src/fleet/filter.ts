@@ -11,12 +11,12 @@
  * Keywords are case-insensitive; a value with spaces, commas, quotes or brackets must be in double quotes. A field is
  * named as in the record, `tags.site` for a member of an object. `^=` tests how a value starts.
  *
- * A number or a size (B, KB, MB, GB, TB; decimal) is compared with values that are numbers, also as text. A date, a time
- * or an age (s, m, h, d, w) is compared with times: epoch milliseconds, or ISO 8601. Both are UTC without an offset. Ages
- * count from the instant of the evaluation, so `lastModifiedTime>30d ago` means later than 30 days ago.
+ * A number or a size (B, KB, MB, GB, TB; decimal) is compared with values that are numbers, also as text. A date, a
+ * time or an age (s, m, h, d, w) is compared with times: epoch milliseconds, or ISO 8601. Both are UTC without an
+ * offset. Ages count from the instant of the evaluation, so `lastModifiedTime>30d ago` means later than 30 days ago.
  *
- * A SIM without the field, or with a value that cannot be compared, meets no comparison. It meets `!=`, `not exists`, and
- * any `not (…)` whose filter it does not match.
+ * A SIM without the field, or with a value that cannot be compared, meets no comparison. It meets `!=`, `not exists`,
+ * and any `not (…)` whose filter it does not match.
  */
 import { parseTime } from "#core/ago.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -56,8 +56,8 @@ const maxConditions = 100;
 const maxDepth = 20;
 
 /**
- * Parses a filter of at most 4,096 characters and 100 conditions, with parentheses nested up to 20 levels; several texts
- * are joined by `and`.
+ * Parses a filter of at most 4,096 characters and 100 conditions, with parentheses nested up to 20 levels; several
+ * texts are joined by `and`.
  * @throws SimfleetError USAGE with the position of the error, and what was expected there
  */
 export function parseFilter(written: string | readonly string[]): Filter {

@@ -20,8 +20,8 @@ export function isRunSettled({ state, counts }: { readonly state: RunState; read
 }
 
 /**
- * The outcome of a row; `pending` until one of the others is recorded, which is final. `unknown`: sent once, response lost,
- * not safe to repeat.
+ * The outcome of a row; `pending` until one of the others is recorded, which is final. `unknown`: sent once, response
+ * lost, not safe to repeat.
  */
 export const outcomes = ["done", "skipped", "rejected", "failed", "unknown", "cancelled", "pending"] as const;
 export type Outcome = (typeof outcomes)[number];
@@ -43,8 +43,8 @@ export interface RunOptions {
   /** Process the valid rows of a file that has invalid ones. */
   readonly partial: boolean;
   /**
-   * Skip SIMs that the operation would not change, according to the inventory. Absent: those whose record is younger than a
-   * day, unless another run of the account is in progress.
+   * Skip SIMs that the operation would not change, according to the inventory. Absent: those whose record is younger
+   * than a day, unless another run of the account is in progress.
    */
   readonly skipUnchanged?: boolean;
   /** Abort once more rows than this were rejected by the platform or failed. */

@@ -1,6 +1,6 @@
 /**
- * The waves of a run: its SIMs in several parts, each larger than the last. Between two of them the run soaks, and a gate, a
- * condition on the SIMs of the wave, decides whether the next one starts.
+ * The waves of a run: its SIMs in several parts, each larger than the last. Between two of them the run soaks, and a
+ * gate, a condition on the SIMs of the wave, decides whether the next one starts.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { parsePeriod } from "#core/ago.ts";
@@ -59,7 +59,7 @@ function endsOf(text: string) {
   throw fault(`The waves ${JSON.stringify(text.slice(0, 200))} ${why}; an example: 20,5%,100%`);
 }
 
-/** How many of so many SIMs are changed when each wave has ended. @param ofNoSim what becomes of a wave without a SIM of its own */
+/** How many of so many SIMs are changed when each wave ends. @param ofNoSim what becomes of a wave without own SIMs */
 export function waveEnds({ ends }: Waves, sims: number, ofNoSim: "refuse" | "leave-out"): readonly number[] {
   const found: number[] = [];
   for (const end of ends) {

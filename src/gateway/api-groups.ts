@@ -1,10 +1,10 @@
 /**
- * Checks the target of a request before anything is done with it, and finds the quota that a call spends by its method and
- * path. The path goes to the platform as it was received, so nothing in it may mean another place there than here: no dot
- * segments, no encoded slashes, no empty segments. The rules are the operations that simfleet knows, those that
- * the platform definition describes, and the patterns of its `apiGroups`. The most specific rule counts: segment by
- * segment, a name comes before `*`, and `*` before `**`; among equals, a rule for one method comes first. A path without a
- * rule is counted in a group of its own, by its first segment: the platform's headers show what is left of it.
+ * Checks the target of a request before anything is done with it, and finds the quota that a call spends by its method
+ * and path. The path goes to the platform as received, so nothing in it may mean another place there than here: no dot
+ * segments, no encoded slashes, no empty segments. The rules are the operations that simfleet knows, those that the
+ * platform definition describes, and the patterns of its `apiGroups`. The most specific rule counts: segment by
+ * segment, a name comes before `*`, and `*` before `**`; among equals, a rule for one method comes first. A path
+ * without a rule is counted in a group of its own, by its first segment: the platform's headers show what is left.
  */
 import { catalogue } from "#api/operations/catalogue.ts";
 import { type Quota, quotaOf } from "#api/operations/operation.ts";
@@ -102,7 +102,7 @@ function matches(pattern: readonly string[], segments: readonly string[]): boole
   return named.every((name, i) => name === "*" || name === segments[i]);
 }
 
-/** A text that is the greater, the more specific the rule is; a path that ends is more so than one that may continue. */
+/** A text that is greater, the more specific the rule is; a path that ends is more so than one that may continue. */
 function specificityOf({ segments, method }: Rule): string {
   const ranks = segments.map((segment) => (segment === "**" ? "0" : segment === "*" ? "1" : "2"));
   return `${ranks.join("").padEnd(100, "2")}${method === undefined ? 0 : 1}`;

@@ -1,9 +1,9 @@
 /**
- * One call: its body is read ahead, so that a slow upload holds no permit; it waits for its turn, and is sent with a loan of
- * the pair. The permit comes last, and ends with the head of the response. A 429 and a 401 of the platform mean that nothing was
- * carried out: the call is sent again if its body is still there. A caller that has gone does not end a call that was sent: only
- * its response shows what it cost. Bodies are streamed as fast as they are read, but an error is kept until it is whole, and
- * sent without live secrets: some platforms repeat what they got.
+ * One call: its body is read ahead, so that a slow upload holds no permit; it waits for its turn, and is sent with a
+ * loan of the pair. The permit comes last, and ends with the head of the response. A 429 and a 401 of the platform mean
+ * that nothing was carried out: the call is sent again if its body is still there. A caller that has gone does not end
+ * a call that was sent: only its response shows what it cost. Bodies are streamed as fast as they are read, but an
+ * error is kept until it is whole, and sent without live secrets: some platforms repeat what they got.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { addAbortSignal, type Readable } from "node:stream";
@@ -242,8 +242,8 @@ function refusedPair({ id }: GatewayOperation): PlatformError {
 type Wait = <T>(ask: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
 /**
- * Limits the time that a call waits in all: for a permit, for a pair, and after a 429. The limiter rejects a longer wait than
- * about 2 s, so the call sleeps until the refresh and asks again.
+ * Limits the time that a call waits in all: for a permit, for a pair, and after a 429. The limiter rejects a longer
+ * wait than about 2 s, so the call sleeps until the refresh and asks again.
  */
 function patience({ clock, maxWaitMs, closing }: CallDeps, gone: AbortSignal): Wait {
   const over = AbortSignal.timeout(Math.ceil(maxWaitMs));

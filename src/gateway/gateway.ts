@@ -1,7 +1,7 @@
 /**
- * The gateway: an HTTP proxy in front of the platform for other tools. It spends the same quota as the runs, so that nobody on
- * the account gets a 429, and adds the pair, so that the tools need no credentials. Who may use it is decided before anything
- * is read of a request but its head: this machine, or whoever has the token, but no web page in a browser of this machine.
+ * The gateway: an HTTP proxy in front of the platform for other tools. It spends the same quota as the runs, so that
+ * nobody on the account gets a 429, and adds the pair, so that tools need no credentials. Who may use it is decided
+ * from a request's head alone: this machine, or whoever has the token, but no web page in a browser of this machine.
  */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -169,8 +169,8 @@ function admission(options: GatewayOptions, limits: ConnectionLimits, port: () =
     },
 
     /**
-     * Lets a caller in who has the gateway's token, if it has one: as the bearer header, in a pair, or as the secret with
-     * which it authenticates.
+     * Lets a caller in who has the gateway's token, if it has one: as the bearer header, in a pair, or as the secret
+     * with which it authenticates.
      * @throws SimfleetError UNAUTHENTICATED, TOO_MANY_REQUESTS after too many wrong ones, OVERLOADED
      */
     async admit({ headers, socket }: IncomingMessage, given?: ReturnType<typeof readAuthRequest>): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Which headers pass the gateway: all but those of one connection, those that carry credentials, and those that would change
- * what was checked here.
+ * Which headers pass the gateway: all but those of one connection, those that carry credentials, and those that would
+ * change what was checked here.
  */
 import type { IncomingHttpHeaders } from "node:http";
 

@@ -1,8 +1,8 @@
 /**
- * The gateway's own pairs, for tools that authenticate before they call (interface, section 5). Such a pair has the form of
- * the platform's and no value there. It is not stored: its signature proves it, with a key that all gateways on one Redis
- * share. Where the gateway has a token, a tool presents it as the secret of its AuthKey or as its password, and the pair
- * then admits its calls; a new token ends all pairs of the old one.
+ * The gateway's own pairs, for tools that authenticate before they call (interface, section 5). Such a pair has the
+ * form of the platform's and no value there. It is not stored: its signature proves it, with a key that all gateways on
+ * one Redis share. Where the gateway has a token, a tool presents it as the secret of its AuthKey or as its password,
+ * and the pair then admits its calls; a new token ends all pairs of the old one.
  */
 import { createHmac, randomUUID } from "node:crypto";
 import { jwtVerify, SignJWT } from "jose";

@@ -1,8 +1,8 @@
 /**
  * Writes an audit entry for every request that changes something or was rejected such a change: who, what, on which
- * target, and the result. It never stores a body or a header, and of a query only ids. The entry is written before the handler runs and
- * the result after it, so every change has an entry even if the client disconnects. If the entry cannot be written, the
- * change is rejected. Rejections of unknown callers are limited per minute, so that they cannot fill the log.
+ * target, and the result. It never stores a body or a header, and of a query only ids. The entry is written before the
+ * handler runs and the result after, so every change has an entry even if the client disconnects. If it cannot be
+ * written, the change is rejected. Rejections of unknown callers are limited per minute, so they cannot fill the log.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { messageOf } from "#core/errors.ts";
@@ -28,7 +28,7 @@ export function addAudit(server: FastifyInstance, { audit, clock, logger }: Cont
     const { config, url } = request.routeOptions;
     if (isReading(request) || url === undefined || !isAudited({ config, url })) return undefined;
     const { statusCode: status } = reply;
-    // A client that has the response finds the result. The change is already made: a failure here does not fail the request.
+    // A client that has the response finds the result. The change is made: a failure here does not fail the request.
     if (request.audit !== undefined) {
       const { id, about } = request.audit;
       return audit.finish(id, { status, target: madeBy(reply), about }).catch((thrown: unknown) => {

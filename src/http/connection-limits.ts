@@ -1,9 +1,9 @@
 /**
  * Limits what clients can hold open. A client is known once a request on its connection had a valid credential. Unknown
  * clients share a limited number of connections; a new one closes the oldest, so that a flood of connections does not
- * block valid clients. Known clients have a number of their own, so that they never keep anybody from asking for health.
- * Headers and bodies of unknown clients have deadlines. It does not count requests: control-api.ts does. Also tells when a
- * client has gone.
+ * block valid clients. Known clients have a number of their own, so that they never keep anybody from asking for
+ * health. Headers and bodies of unknown clients have deadlines. It does not count requests: control-api.ts does. Also
+ * tells when a client has gone.
  */
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -42,7 +42,7 @@ export function connectionLimits({ clock, maxKnown }: { clock: Clock; maxKnown: 
       });
     },
 
-    /** Marks a client as known. @throws SimfleetError OVERLOADED if there are too many; its connection is to be closed */
+    /** Marks a client as known. @throws SimfleetError OVERLOADED if there are too many; close its connection then */
     markKnown(socket: Socket): void {
       if (!unknown.has(socket)) return;
       if (known.size >= maxKnown) {

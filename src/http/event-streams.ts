@@ -1,7 +1,7 @@
 /**
- * Open event streams (server-sent events). A slow client holds one buffer at most: the next events are read when it has taken
- * that one. A client that takes nothing for too long is disconnected and resumes by the ID of its last event. A stream ends
- * when the credential that opened it expires or is revoked.
+ * Open event streams (server-sent events). A slow client holds one buffer at most: the next events are read when it has
+ * taken that one. A client that takes nothing for too long is disconnected and resumes by the ID of its last event. A
+ * stream ends when the credential that opened it expires or is revoked.
  */
 import { once } from "node:events";
 import type { FastifyReply, FastifyRequest } from "fastify";

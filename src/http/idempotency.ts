@@ -1,7 +1,7 @@
 /**
  * Runs a request that creates something once, even if it arrives again with the same `Idempotency-Key`. The response is
- * kept for a day and sent again. The key keeps the id of the object being created, so a request that is repeated after its
- * process died creates the same object, or finds that it exists. A lock keeps two requests from creating it at once.
+ * kept for a day and sent again. The key keeps the id of the object being created, so a request repeated after its
+ * process died creates the same object, or finds that it exists. A lock keeps two from creating it at once.
  */
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";

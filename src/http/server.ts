@@ -113,8 +113,8 @@ function portOf(server: FastifyInstance): number | undefined {
 }
 
 /**
- * No framing, no resources from other hosts, scripts only from our own files. `upgrade-insecure-requests` and HSTS are left to
- * the TLS proxy in front: over plain HTTP, the first would break the page and the second has no effect.
+ * No framing, no resources from other hosts, scripts only from our own files. `upgrade-insecure-requests` and HSTS are
+ * left to the TLS proxy in front: over plain HTTP, the first would break the page and the second has no effect.
  */
 const securityHeaders: FastifyHelmetOptions = {
   contentSecurityPolicy: {

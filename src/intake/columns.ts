@@ -1,6 +1,6 @@
 /**
- * Turns cells into a row: finds the columns of the SIM's key and of the operation's inputs, and validates a row's cells.
- * An unusable header rejects the file (IntakeError); an invalid row gets a problem and is passed on.
+ * Turns cells into a row: finds the columns of the SIM's key and of the operation's inputs, and validates a row's
+ * cells. An unusable header rejects the file (IntakeError); an invalid row gets a problem and is passed on.
  */
 import { IntakeError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
@@ -206,7 +206,7 @@ function missing(header: readonly string[], column: string, { hint, needs }: { h
   return new IntakeError(`${lacks} ${found}${hint} ${needs}`, { column, withoutContent: withoutQuotes });
 }
 
-/** The words that follow a cell's text in the messages that quote it; every code has an entry, so that none is forgotten. */
+/** The words after a cell's text in the messages that quote it; every code has an entry, so that none is forgotten. */
 const afterContent: Readonly<Record<RowProblem["code"], string | undefined>> = {
   "key-spreadsheet": " is a spreadsheet's rounding",
   "key-invalid": " cannot be ",

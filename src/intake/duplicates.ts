@@ -1,8 +1,8 @@
 /**
  * Finds rows of a file that change the same SIM. Rows are identified by their index; each takes a few numbers in typed
- * arrays (20 bytes, and 24 to 48 more until `seal`), where a Map of strings takes over 150. The rows of a SIM form a chain
- * from the first one, so that a conflict can list its lines without a list per SIM. Texts are compared by hashes with random
- * seeds: values by 52 bits, what a row changes by 104.
+ * arrays (20 bytes, and 24 to 48 more until `seal`), where a Map of strings takes over 150. The rows of a SIM form a
+ * chain from the first one, so that a conflict can list its lines without a list per SIM. Texts are compared by hashes
+ * with random seeds: values by 52 bits, what a row changes by 104.
  */
 import { randomInt } from "node:crypto";
 import type { Row } from "#fleet/run.ts";
@@ -19,19 +19,19 @@ export class Duplicates {
   /** The first row of the chain, and on the first row the last one: the row itself if it is alone. */
   #ends = new Uint32Array(1024);
   #next = new Uint32Array(1024);
-  /** Hash of the row's values; `invalid` for a row with a problem; `conflicting` on the first row of a conflicting chain. */
+  /** Hash of a row's values; `invalid` for a row with a problem; `conflicting` on the first of a conflicting chain. */
   #values = new Float64Array(1024);
   /** Used only while rows are added: two hashes of what a row changes. */
   #subjects = new Float64Array(1024);
   #otherSubjects = new Float64Array(1024);
-  /** Open addressing by the first hash: the row that starts a chain, plus one; 0 is free. Twice as long as the others. */
+  /** Open addressing by the first hash: the row that starts a chain, plus 1; 0 is free. Twice as long as the others. */
   #table = new Uint32Array(2048);
 
   get count(): number {
     return this.#count;
   }
 
-  /** Adds the next rows; invalid ones are excluded. @param subjectOf what a row changes: the SIM's key, or key and fields */
+  /** Adds the next rows, but no invalid ones. @param subjectOf what a row changes: the SIM's key, or key and fields */
   add(rows: readonly Candidate[], subjectOf: (row: Candidate) => string): void {
     const begin = this.#count;
     const end = begin + rows.length;
@@ -47,8 +47,8 @@ export class Duplicates {
       }
       index += 1;
     }
-    // Memory at random places loads slowly, unless it loads together: so the places of all rows are read before any of them
-    // is needed. `#link` overwrites what is kept here.
+    // Memory at random places loads slowly, unless it loads together: so the places of all rows are read before any of
+    // them is needed. `#link` overwrites what is kept here.
     const mask = this.#table.length - 1;
     for (let row = begin; row < end; row += 1) this.#ends[row] = this.#table[(this.#subjects[row] ?? 0) & mask] ?? 0;
     for (let row = begin; row < end; row += 1) this.#link(row);
@@ -119,8 +119,8 @@ export class Duplicates {
   }
 
   #grow(): void {
-    // Each step places all rows before it again, so the steps are large, up to the most rows that a file may have. Of the arrays,
-    // only what is written to takes memory; the table, written at random places, takes all of its own.
+    // Each step places all rows before it again, so the steps are large, up to the most rows that a file may have. Of
+    // the arrays, only what is written to takes memory; the table, written at random places, takes all of its own.
     const length = this.#lines.length * (this.#count < 1_000_000 ? 4 : 2);
     this.#lines = grown(this.#lines, new Uint32Array(length));
     this.#ends = grown(this.#ends, new Uint32Array(length));
@@ -135,7 +135,7 @@ export class Duplicates {
   }
 }
 
-/** Hashes texts to two numbers of 52 bits; never to `invalid` or `conflicting`. Compare only hashes of the same object. */
+/** Hashes texts to two numbers of 52 bits, never `invalid` or `conflicting`. Compare only hashes of the same object. */
 class Hash {
   /** The second number of the last texts. */
   other = 0;

@@ -1,6 +1,6 @@
 /**
- * Reads an input file in one pass: yields its rows in batches as they come, each with its problem or the earlier row that
- * it duplicates. Only the end of the file shows the rest: which SIMs are given different values, and how many rows
+ * Reads an input file in one pass: yields its rows in batches as they come, each with its problem or the earlier row
+ * that it duplicates. Only the end of the file shows the rest: which SIMs are given different values, and how many rows
  * share a call. The rows are never held in memory.
  */
 import { IntakeError } from "#core/errors.ts";

@@ -74,8 +74,8 @@ export class App {
   }
 
   /**
-   * The endpoint of a route, for a command that calls it in its own process. The last feature that was opened is asked first,
-   * and features that are not open yet are opened until one of them has the route.
+   * The endpoint of a route, for a command that calls it in its own process. The last feature that was opened is asked
+   * first, and features that are not open yet are opened until one of them has the route.
    */
   async endpointOf(route: Route): Promise<Endpoint> {
     for (const feature of [...[...this.#opened.keys()].toReversed(), ...this.#features]) {

@@ -1,6 +1,6 @@
 /**
- * A feature as a process opens it. It opens itself on the kernel, with the services of the features that it needs; the server
- * mounts its routes, and a worker starts its work. Its commands are added in cli/feature.ts.
+ * A feature as a process opens it. It opens itself on the kernel, with the services of the features that it needs; the
+ * server mounts its routes, and a worker starts its work. Its commands are added in cli/feature.ts.
  */
 import type { FeatureSection } from "#config/feature-section.ts";
 import type { Endpoint } from "#contract/route.ts";
@@ -16,7 +16,7 @@ export interface RouteHost {
 
 export type MaybeLater<T> = T | Promise<T>;
 
-/** A line of `simfleet check` on an entry of a section, or a file or folder that the entry names and that is used later. */
+/** A line of `simfleet check` on an entry of a section, or on a file or folder that it names and that is used later. */
 export type Check = { readonly what: string } & (
   | { readonly detail: string }
   | { readonly path: string; readonly use: "read" | "write" | "folder" }
@@ -36,7 +36,7 @@ export interface Opened<Service> {
   readonly work?: (profiles: readonly string[]) => MaybeLater<readonly Working[] | void>;
   /** Values for the metrics that are read from Redis. */
   readonly readings?: () => Promise<readonly Reading[]>;
-  /** Folders that the feature writes files to, besides those of `checks`; a worker removes what killed processes left there. */
+  /** Folders that the feature writes to, besides those of `checks`; a worker removes what killed processes left. */
   readonly folders?: () => MaybeLater<readonly string[]>;
 }
 
@@ -51,7 +51,7 @@ export type Services<N extends Needs> = {
 export interface AppFeature<Service = unknown> extends FeatureSection, Declared {
   /** Features that are opened before it, by the name under which `open` gets their services. */
   readonly needs?: Needs;
-  /** Entries and files of its section, for `simfleet check`; a worker tidies up in the folders of files that it writes. */
+  /** Entries and files of its section, for `simfleet check`; a worker tidies up the folders of files that it writes. */
   readonly checks?: (section: never) => MaybeLater<readonly Check[]>;
   /** @param section its section, as it was read */
   readonly open: (kernel: Kernel, needs: never, section: never) => MaybeLater<Opened<Service>>;

@@ -1,6 +1,6 @@
 /**
- * The kernel: what every feature builds on. It opens Redis and holds what all of them share: the configuration, the feed, the
- * limiter, the accounts of the profiles, and the order in which everything is closed. It knows no feature.
+ * The kernel: what every feature builds on. It opens Redis and holds what all of them share: the configuration, the
+ * feed, the limiter, the accounts of the profiles, and the order in which everything is closed. It knows no feature.
  */
 import { hostname } from "node:os";
 import { isAbsolute, join } from "node:path";
@@ -51,7 +51,7 @@ export interface Declared {
   readonly profileData?: readonly string[];
 }
 
-/** Stores take it for `redis`, `keys` and `bounds`, queues for `connect`, `keys`, `workerRegistry`, `clock` and `lifecycle`. */
+/** Stores use `redis`, `keys`, `bounds` of it, queues `connect`, `keys`, `workerRegistry`, `clock` and `lifecycle`. */
 export type Kernel = Readonly<ReturnType<typeof build>>;
 
 /**
@@ -128,7 +128,7 @@ function build(
     accounts,
     /** Processes and the AuthKeys that they use. */
     users,
-    /** The account of a profile, created on first use. @throws ConfigError if the profile lacks credentials or an address */
+    /** The account of a profile, created on first use. @throws ConfigError if it lacks credentials or an address */
     account,
     /** The client of a profile, as `account`. */
     client: (profile: string) => account(profile).client,

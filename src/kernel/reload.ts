@@ -1,6 +1,6 @@
 /**
- * The configuration file of a worker while it runs: when the file has changed, or on SIGHUP, it is read again. If it is
- * valid, the worker restarts its work with these tasks, all of them; if it is not, nothing changes, and an event says so.
+ * The configuration file of a worker while it runs, which is read again when it has changed, or on SIGHUP. If it is
+ * valid, the worker restarts its work with these tasks, all of them; if not, nothing changes, and an event says so.
  */
 import { statSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";

@@ -28,8 +28,8 @@ export interface ServeOptions {
 }
 
 /**
- * Runs until the signal aborts, then stops within 25 s: calls in flight are completed, the rest returns to the queue. When
- * the tasks of the configuration have changed, it does the same and starts again with them.
+ * Runs until the signal aborts, then stops within 25 s: calls in flight are completed, the rest returns to the queue.
+ * When the tasks of the configuration have changed, it does the same and starts again with them.
  * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
  */
 export async function serve(options: ServeOptions): Promise<void> {
@@ -129,8 +129,8 @@ interface ProgressWatch {
 }
 
 /**
- * A consumer that holds work and starts none is reported and gets new connections; if that does not help, the process gives
- * up, so that its supervisor starts it again. After an outage of Redis a process can be connected and still be stuck.
+ * A consumer that holds work and starts none is reported and gets new connections; if that does not help, the process
+ * gives up, so that its supervisor restarts it. After an outage of Redis a process can be connected and still stuck.
  * @returns a function that ends the watch
  */
 export function watchProgress(consumers: readonly Working[], { clock, onStuck, onGivenUp }: ProgressWatch): () => void {

@@ -1,7 +1,7 @@
 -- Part of bucket.lua: derives the window, the limit, and the calls of others from responses.
 
--- A changed limit is accepted at once, but only from a call that was sent after the current one was reported: a response that
--- was overtaken is outdated, and would open a bucket that the lower limit has closed. `left` may fall below 0.
+-- A changed limit is accepted at once, but only from a call sent after the current one was reported: an overtaken
+-- response is outdated, and would open a bucket that the lower limit has closed. `left` may fall below 0.
 local function believe_limit(answer)
   if answer.limit == b.limit then return end
   if b.limit and answer.sent < (b.limit_at or 0) then
@@ -12,8 +12,8 @@ local function believe_limit(answer)
   b.limit, b.limit_at = answer.limit, answer.received
 end
 
--- Minimum number of calls of others in this window: spent calls that were not granted by this bucket. `burst` is the most
--- that came between two responses.
+-- Minimum number of calls of others in this window: spent calls that were not granted by this bucket. `burst` is the
+-- most that came between two responses.
 local function count_others()
   local count = math.max(b.others, b.limit - b.left - b.granted)
   if not b.others_first then
@@ -29,8 +29,8 @@ local function is_later(answer)
   return not b.left_at or answer.sent >= b.left_at
 end
 
--- The window of a response: 'this', 'former', 'unclear' (one of these two), 'next', 'either' (this or the next), or 'early' (we
--- assumed a refresh that had not happened).
+-- The window of a response: 'this', 'former', 'unclear' (one of these two), 'next', 'either' (this or the next), or
+-- 'early' (we assumed a refresh that had not happened).
 local function window_of(answer)
   local earliest, latest = refresh_bounds(b)
   if not earliest then return 'this' end
@@ -82,8 +82,8 @@ local function hear(answer)
     end
     b.granted = math.max(b.granted + 1, goes_on and answer.limit - answer.remaining or 0)
   elseif which == 'early' then
-    -- The windows are not consecutive, or the platform restarted: each window is treated separately for a while, longer the
-    -- more often this happens.
+    -- The windows are not consecutive, or the platform restarted: each window is treated separately for a while, longer
+    -- the more often this happens.
     b.misses = math.min(b.misses + 1, 10)
     b.alone_until, b.ways, b.left = b.window + 5 * 2 ^ b.misses, 'und', nil
     adopt(b, answer, period)

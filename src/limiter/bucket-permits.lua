@@ -28,13 +28,13 @@ local function company_margin()
   local margin = math.min(1 + math.ceil(rate * 250), math.max(1, math.ceil(b.limit * 0.03)))
   local earliest = refresh_bounds(b)
   if not yields or not earliest or earliest - now > 5 * END_MS then return margin end
-  -- At the end of a window others are left in peace, so that the margin would be lost: only a call that is likely counts.
+  -- At the end of a window others are left in peace, so the margin would be lost: only a likely call counts.
   local seen_ago = now - b.left_at + (b.round_trip or 0)
   return math.min(margin, math.floor(rate * seen_ago + 0.95))
 end
 
--- How many of the last free calls are sent one at a time, because others have called in bursts: one that comes between two of
--- our calls then causes one 429, not one per call in flight. No more than fit into half of the time that is left.
+-- How many of the last free calls are sent one at a time, because others have called in bursts: one that comes between
+-- two of our calls then causes one 429, not one per call in flight. No more than fit into half of the time left.
 local function sent_alone(until_refresh)
   if not b.burst or b.burst < 2 then return 0 end
   return math.min(math.ceil(b.burst), math.floor(until_refresh / 2 / math.max(1, b.round_trip or 1)))
@@ -47,9 +47,9 @@ local function need()
   return max_need
 end
 
--- Calls that bulk work leaves to others with so many milliseconds to the reset: what they are known to need until then, with
--- room for chance; and while more work waits than this window has calls left, some of them anyway, since a caller who is always
--- rejected is never seen. It costs nothing then: the work ends in the same window, and nothing is left over at the reset.
+-- Calls that bulk work leaves to others with so many milliseconds to the reset: what they are known to need until then,
+-- with room for chance; and while more work waits than this window has calls left, some of them anyway, since a caller
+-- always rejected is never seen. That costs nothing: the work ends in the same window, and no call is left over.
 local function kept_for_others(left_ms, is_short)
   if left_ms <= END_MS then return 0 end
   local share_left = math.min(1, (left_ms - END_MS) / period)
@@ -64,8 +64,8 @@ local function is_waited_for()
   return now - (b.bulk_at or 0) <= BULK_MS
 end
 
--- Live calls leave a part of the limit to bulk work that waits: how many calls are kept for it, once they have taken the
--- rest, and how many they may take until then.
+-- Live calls leave a part of the limit to bulk work that waits: how many calls are kept for it, once they have taken
+-- the rest, and how many they may take until then.
 local function kept_for_bulk()
   if not is_waited_for() then return 0, math.huge end
   local live, part = b.live or 0, math.ceil(b.limit * BULK_SHARE)
@@ -95,8 +95,8 @@ local function is_quiet()
   return backlog < 0 or (in_flight == 0 and now - (b.backlog_since or 0) > QUIET_MS)
 end
 
--- Calls held back from an almost spent window, to probe for the refresh later without risking a 429: `ticks` at times that
--- halve the uncertainty about the second, `crossing` after the earliest possible refresh.
+-- Calls held back from an almost spent window, to probe for the refresh later without risking a 429: `ticks` at times
+-- that halve the uncertainty about the second, `crossing` after the earliest possible refresh.
 local function held_back(free, reserved)
   if not b.floor then return 0, 0 end
   local is_short
@@ -104,7 +104,7 @@ local function held_back(free, reserved)
     is_short = backlog - in_flight > free
     if not is_short then return 0, 0 end
   else
-    -- Unreported demand: calls in flight are expected to be followed by others, and each window to be like the one before it.
+    -- Unreported demand: others are expected to follow calls in flight, and each window to be like the one before it.
     is_short = want + in_flight > free or b.short_window == b.window - 1
   end
   local earliest, latest, first_hi = refresh_bounds(b)
@@ -116,8 +116,8 @@ local function held_back(free, reserved)
     ticks = math.min(math.ceil(math.log(doubt / (sure * 0.7)) / math.log(2)), math.max(1, math.floor(b.limit / 10)))
   end
   -- A probe after the refresh leaves its call of the old window unused: it is free only if no window is needed for it.
-  -- The reported demand lags behind while calls are in flight, by a few calls: what may fill the windows exactly then counts
-  -- as if it did. An unreported demand rarely ends with a window.
+  -- The reported demand lags behind while calls are in flight, by a few calls: what may fill the windows exactly then
+  -- counts as if it did. An unreported demand rarely ends with a window.
   local per_window = math.max(1, b.limit - reserved)
   local lag = is_quiet() and 0 or math.min(LAG, math.ceil(per_window / 20))
   local is_free = backlog < 0 or (backlog - in_flight - free) % per_window > lag
@@ -196,8 +196,8 @@ local function grants()
     local spare = free - math.max(0, kept_for_others(left_ms, is_short) - floor)
     if spare <= 0 then
       local wait = until_fewer_kept(free + floor, left_ms, is_short)
-      -- The calls of a last window may seem too many, and are not: a response is reported before its row is written, and
-      -- other processes hear of that half a second later.
+      -- The calls of a last window may seem too many, and are not: a response is reported before its row is written,
+      -- and other processes hear of that half a second later.
       if backlog >= 0 and is_short and backlog - in_flight - free <= LAG then
         wait = math.min(wait, is_quiet() and LAG_MS or RECHECK_MS)
       end
@@ -224,8 +224,8 @@ local function grants()
   return ask(ticks, crossing, until_refresh)
 end
 
--- Permits beyond those wanted, for calls that follow within AHEAD_MS. A process that holds a few while many are left starves
--- no other, and all are used or given back before the reset. Rows that are answered, but not yet written, count as wanted.
+-- Permits beyond those wanted, for calls that follow within AHEAD_MS. A process that holds a few while many are left
+-- starves no other; all are used or given back before the reset. Rows answered, but not yet written, count as wanted.
 local function grants_ahead(granted)
   if ahead <= 0 or urgent or backlog < 0 or b.blocked or not b.limit or not b.left then return 0 end
   local earliest = refresh_bounds(b)

@@ -1,5 +1,5 @@
--- Part of bucket.lua: the stored state of a bucket, and its changes over time. The table `b` is the bucket while the script
--- runs; bucket.lua writes it back.
+-- Part of bucket.lua: the stored state of a bucket, and its changes over time. The table `b` is the bucket while the
+-- script runs; bucket.lua writes it back.
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000

@@ -1,5 +1,5 @@
--- One exchange with a bucket: processes reported observations, then grants permits for calls. It is the last part of one
--- script; refresh-instant, bucket-state, bucket-answers and bucket-permits precede it.
+-- One exchange with a bucket: processes reported observations, then grants permits for calls. It is the last part of
+-- one script; refresh-instant, bucket-state, bucket-answers and bucket-permits precede it.
 --
 -- KEYS  1 bucket hash   2 permits in flight (hash: id -> end of lease)   3 set of all buckets   4 waiters (hash)
 --       5 windows that ended, the newest first (list: end, ms; calls; of these, answered with 429; limit)
@@ -14,8 +14,8 @@
 -- Returns { now, window, first serial, granted, wait ms (0: ask again after a response), limit, left, in flight,
 --           reserved, refresh earliest, refresh latest, blocked until, kept for others now, calls that
 --           others need, granted ahead } ; times in ms of Redis's clock, '' for unknown
--- Atomic: everything. From its grant a permit counts as a spent call for all processes, until it is answered, given back,
--- or its lease expires. Repeating an exchange with the same numbers grants the same permits, not more.
+-- Atomic: everything. From its grant a permit counts as a spent call for all processes, until it is answered, given
+-- back, or its lease expires. Repeating an exchange with the same numbers grants the same permits, not more.
 
 take_back_own()
 reset_if_clock_went_back()

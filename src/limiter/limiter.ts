@@ -1,7 +1,7 @@
 /**
- * The token-bucket limiter: mirrors each platform quota in Redis, for any number of processes, and permits a call only if the
- * current window has room for it, counting all calls in flight. It does not depend on HTTP: callers report the headers of
- * responses. State and rules are in bucket.lua and refresh-instant.lua.
+ * The token-bucket limiter: mirrors each platform quota in Redis, for any number of processes, and permits a call only
+ * if the current window has room for it, counting all calls in flight. It does not depend on HTTP: callers report the
+ * headers of responses. State and rules are in bucket.lua and refresh-instant.lua.
  */
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
@@ -13,8 +13,8 @@ import { type ExchangeRequest, type Observation, PermitQueue, exchangeIn, patien
 import type { Permit, PermitRequest } from "./permit.ts";
 
 /**
- * What bulk work leaves to others: `auto`, or a share of the quota, 0 to 1, that it leaves in any case. 0 leaves nothing, also
- * not what `auto` leaves.
+ * What bulk work leaves to others: `auto`, or a share of the quota, 0 to 1, that it leaves in any case. 0 leaves
+ * nothing, also not what `auto` leaves.
  */
 export type Reserve = number | "auto";
 
@@ -44,7 +44,7 @@ export const bucketScriptParts: readonly URL[] = [
   "bucket-permits",
   "bucket",
 ].map((part) => new URL(`./${part}.lua`, import.meta.url));
-/** The script's KEYS. A platform rounds alike for all who use its address, the part of a bucket's name after the `@`. */
+/** The script's KEYS. A platform rounds alike for all users of its address, the part of a bucket's name after `@`. */
 export function keysOfBucket(keys: Keys, bucket: string): string[] {
   const owner = ownerOf(bucket);
   const rounding = keys.rounding(owner.slice(owner.indexOf("@") + 1));
@@ -78,8 +78,8 @@ export class Limiter {
 
   /**
    * Waits for a permit, up to about 2 s.
-   * @throws PlatformError PLATFORM_RATE_LIMITED with `retryAfterMs` if the wait would be longer; its `bucket` is absent if the
-   *   wait is due to the caller's own rate limit, not the quota
+   * @throws PlatformError PLATFORM_RATE_LIMITED with `retryAfterMs` if the wait would be longer; its `bucket` is absent
+   *   if the wait is due to the caller's own rate limit, not the quota
    * @throws SimfleetError STORE_UNAVAILABLE if Redis rejects; the signal's reason if it aborts
    */
   async acquire(request: PermitRequest): Promise<Permit> {
@@ -109,7 +109,7 @@ export class Limiter {
     );
   }
 
-  /** @param named a bucket, or `<profile>.<group>` for the one that the calls of this profile spend from, as last known */
+  /** @param named a bucket, or `<profile>.<group>` for the one that this profile's calls spend from, as last known */
   async state(named: string) {
     const owner = await this.#redis.hget(this.#keys.quotaOwners(), ownerOf(named));
     const bucket = owner === null ? named : owner + named.slice(named.lastIndexOf("."));
@@ -179,7 +179,7 @@ export class Limiter {
     return sum;
   }
 
-  /** Announces that live calls of a profile may come at any time within the next half minute: one call is kept for them. */
+  /** Announces that live calls of a profile may come at any time in the next half minute: one call is kept for them. */
   async announceLive(profile: string): Promise<void> {
     const owner = (await this.#redis.hget(this.#keys.quotaOwners(), profile)) ?? profile;
     const names = await this.#redis.smembers(this.#keys.buckets());

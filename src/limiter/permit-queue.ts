@@ -1,8 +1,8 @@
 /**
- * One process's side of one bucket: a queue of callers that wait for permits, and a list of responses to report. Everything
- * that arrives during an exchange with Redis is batched into the next one, so a busy process makes few large exchanges and
- * an idle one responds at once. While much of the quota is left, bucket.lua also grants permits ahead of the callers, who then wait
- * for nothing. bucket.lua makes all decisions; this class keeps no state that a crash could lose.
+ * One process's side of one bucket: a queue of callers that wait for permits, and a list of responses to report. What
+ * arrives during an exchange with Redis is batched into the next, so a busy process makes few large exchanges and an
+ * idle one responds at once. While much of the quota is left, bucket.lua also grants permits ahead of the callers, who
+ * then wait for nothing. bucket.lua makes all decisions; this class keeps no state that a crash could lose.
  */
 import { PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, yieldToEventLoop } from "#core/time.ts";
@@ -14,7 +14,7 @@ const maxPerExchange = 128;
 const idlePollMs = 10;
 /** Permits taken ahead, at most. */
 const maxAhead = 64;
-/** A permit taken ahead is given back after this time; bucket.lua grants none that could then be older than its window. */
+/** A permit taken ahead is given back after this time; bucket.lua grants none that could then outlive its window. */
 const aheadMs = 200;
 /** All are given back when no caller came for so long. */
 const idleMs = 50;
@@ -84,7 +84,7 @@ export class PermitQueue {
   readonly #clock: Clock;
   #waiters: Waiter[] = [];
   readonly #observations: Observation[] = [];
-  /** Observations that Redis rejected: reported again with the next exchange, or their permits would count until the lease ends. */
+  /** Observations that Redis rejected: repeated in the next exchange, else their permits count until the lease ends. */
   #unreported: readonly Observation[] = [];
   /** Permits taken ahead, the oldest first. */
   #spare: Spare[] = [];
@@ -291,7 +291,7 @@ export class PermitQueue {
     await this.#sleep(waitMs > 0 ? waitMs : idlePollMs);
   }
 
-  /** Lets reports come together. The timer is left alone if the rest ends early: an abort takes longer than an exchange. */
+  /** Lets reports come together. The timer stays if the rest ends early: an abort takes longer than an exchange. */
   #rest(): Promise<void> {
     return new Promise((resolve) => {
       this.#endRest = resolve;

@@ -1,6 +1,6 @@
 /**
- * A caller's permission for one call, from its grant to the response. A permit counts as a spent call in its bucket, for
- * every process, until it is answered, given back, or its lease expires.
+ * A caller's permission for one call, from its grant to the response. A permit counts as a spent call in its bucket,
+ * for every process, until it is answered, given back, or its lease expires.
  */
 
 /** The three rate-limit headers of one response (interface, section 8). */
@@ -30,7 +30,7 @@ export interface Permit {
 }
 
 /**
- * How urgent a call is. `priority`: a user or a tool waits for it; it goes before bulk work, and may use what that leaves to others.
+ * How urgent a call is. `priority`: a user or tool waits; it goes before bulk work and may use what that leaves others.
  */
 export type Urgency = "normal" | "priority";
 
@@ -40,8 +40,8 @@ export interface PermitRequest {
   /** The caller's own rate limit, below the quota: calls with one `id` are spaced evenly, across processes. */
   readonly pace?: { readonly id: string; readonly callsPerMinute: number } | undefined;
   /**
-   * Total number of calls still wanted, including those in flight, if known: it determines whether a window must be used to
-   * its last call. Called for every permit request.
+   * Total number of calls still wanted, including those in flight, if known: it determines whether a window must be
+   * used to its last call. Called for every permit request.
    */
   readonly backlog?: (() => number) | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -2,9 +2,9 @@
 --
 -- A response with `s` seconds before refresh, created by the platform at some time between `sent` and `received`, was
 -- rounded in one of three ways that the interface does not specify: up (R - t is in (s-1, s]), to the nearest, or down
--- ([s, s+1)). All three share two bounds, floor = max(sent + s) and ceiling = min(received + s), from which each way has
--- its own interval for R at fixed offsets. `after` and `before` bound R itself: a response of this window was created
--- before R, and one of the next window after it. A way of rounding with an empty interval is ruled out permanently.
+-- ([s, s+1)). All three share two bounds, floor = max(sent + s) and ceiling = min(received + s), from which each way
+-- has its own interval for R at fixed offsets. `after` and `before` bound R itself: a response of this window was
+-- created before R, and one of the next window after it. A way with an empty interval is ruled out permanently.
 --
 -- All times are milliseconds of Redis's clock. Pure functions over the table `e`, no keys are touched.
 
@@ -23,8 +23,8 @@ local function interval_of(e, way)
   return lo, hi
 end
 
--- The earliest and the latest possible R; nil before the first response. The third value is the latest R under the earliest
--- way that is still possible: after it, a call distinguishes that way from the others.
+-- The earliest and the latest possible R; nil before the first response. The third value is the latest R under the
+-- earliest way that is still possible: after it, a call distinguishes that way from the others.
 local function refresh_bounds(e)
   if not e.floor then return nil end
   local earliest, latest, first_hi
@@ -62,7 +62,7 @@ local function adopt(e, answer, period)
   if not rule_out(e) then e.ways = 'und'; rule_out(e) end
 end
 
--- Adds a response of the window that ends at R. Returns false if it contradicts those before it, and then leaves `e` unchanged.
+-- Adds a response of the window that ends at R. Returns false, with `e` unchanged, if it contradicts those before it.
 local function tighten(e, answer, period)
   local old = { e.floor, e.ceiling, e.after, e.before }
   e.floor = math.max(e.floor, answer.sent + answer.seconds * 1000 - SLACK)

@@ -1,7 +1,7 @@
 /**
- * Connections to Redis: to one server, to the primary that Sentinels name, or to a cluster. A lost connection is retried
- * forever and a failover is followed; commands wait in the meantime, and those in flight are sent again. So every script
- * and command must stand being repeated.
+ * Connections to Redis: to one server, to the primary that Sentinels name, or to a cluster. A lost connection is
+ * retried forever and a failover is followed; commands wait in the meantime, and those in flight are sent again. So
+ * every script and command must stand being repeated.
  */
 import { isIP } from "node:net";
 import type { SecureContextOptions } from "node:tls";
@@ -11,8 +11,8 @@ import { systemClock } from "#core/time.ts";
 type Options = RedisOptions & { replyMapping?: "legacy" };
 
 /**
- * A server that went silent, with the network or its machine, closes no connection: after this time without a response the
- * connection is opened again, maybe to another server. Longer than any command blocks (10 s, in BullMQ).
+ * A server that went silent, with the network or its machine, closes no connection: after this time without a response
+ * the connection is opened again, maybe to another server. Longer than any command blocks (10 s, in BullMQ).
  */
 const silentMs = 15_000;
 const firstAnswerMs = 2_000;
@@ -90,8 +90,8 @@ function optionsOf(target: RedisTarget): Options {
 }
 
 /**
- * For a server that was replaced, or is alone because its replica was just promoted: asks the Sentinels again, and sends the
- * command to the primary that they name. A primary without replicas is no failover if it stays so, but a fault to report.
+ * For a server that was replaced, or is alone because its replica was just promoted: asks the Sentinels again, and
+ * sends the command to the primary they name. One that stays without replicas is no failover, but a fault to report.
  */
 function whenRefused(): Pick<Options, "reconnectOnError" | "retryStrategy"> {
   let aloneSinceMs: number | undefined;
@@ -149,9 +149,9 @@ async function closeOne(redis: Redis): Promise<void> {
   else redis.disconnect();
 }
 
-// Hears from every Sentinel that the primary has changed. A primary that was replaced but is alive, cut off or about to be
-// demoted, keeps accepting writes for seconds, and all of them are lost: so connections to it are given up at once. Each
-// Sentinel is heard, since one that does not know of the change yet still names the old primary.
+// Hears from every Sentinel that the primary has changed. A primary that was replaced but is alive, cut off or about to
+// be demoted, keeps accepting writes for seconds, and all of them are lost: so connections to it are given up at once.
+// Each Sentinel is heard, since one that does not know of the change yet still names the old primary.
 
 const channel = "+switch-master";
 
@@ -212,7 +212,7 @@ export interface RemoteTarget {
   readonly password?: string | undefined;
   readonly sentinelUsername?: string | undefined;
   readonly sentinelPassword?: string | undefined;
-  /** PEM texts; without `ca`, the certificate authorities built into Node.js are used. Absent: the connection is not encrypted. */
+  /** PEM texts; without `ca`, the certificate authorities built into Node.js are used. Absent: no encryption. */
   readonly tls?: Pick<SecureContextOptions, "ca" | "cert" | "key"> | undefined;
 }
 

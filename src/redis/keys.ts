@@ -1,6 +1,6 @@
 /**
- * The Redis keys of what features build on; a feature makes its own with `of`. All share one prefix, to which an ACL user
- * can be restricted, and each test has its own. It is a hash tag: a Redis Cluster keeps all keys in one slot, so
+ * The Redis keys of what features build on; a feature makes its own with `of`. All share one prefix, to which an ACL
+ * user can be restricted, and each test has its own. It is a hash tag: a Redis Cluster keeps all keys in one slot, so
  * scripts can change several of them and build keys from a common prefix (decision 010).
  */
 export class Keys {
@@ -84,7 +84,7 @@ export class Keys {
   readonly feedLease = (consumer: string): string => this.of("events", "lease", consumer);
   /** Sorted set: counts of the fleet, by time. */
   readonly fleetHistory = (profile: string): string => this.of("sims", profile, "history");
-  /** Hash, expires after a day: processes that have started a piece of work and not ended it, to the time of their start. */
+  /** Hash, expires after a day: processes that started a piece of work and have not ended it, to their start time. */
   readonly workMarks = (work: string): string => this.of("work", work);
   /** Sorted set, expires after a few seconds: live workers of a queue, by the expiry of their entry. */
   readonly liveWorkers = (queue: string): string => this.of("workers", queue);

@@ -1,7 +1,7 @@
 /**
  * The node of Redis that has simfleet's keys: its clock, which all processes share, its memory, and in the words of an
- * operator why it rejects commands (full, read-only, a user without permission). Errors caused by simfleet itself (a wrong
- * command, a wrong type) are not among these. In a cluster, only a command with a key asks this node.
+ * operator why it rejects commands (full, read-only, a user without permission). Errors caused by simfleet itself (a
+ * wrong command, a wrong type) are not among these. In a cluster, only a command with a key asks this node.
  */
 import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
@@ -53,7 +53,7 @@ export function inWordsOfRedis(thrown: unknown): unknown {
   return thrown;
 }
 
-/** Removes what is never there, which is a write. @throws SimfleetError STORE_UNAVAILABLE if Redis rejects it, as on a full disk */
+/** Removes a missing key, a write. @throws SimfleetError STORE_UNAVAILABLE if Redis rejects it, as on a full disk */
 export async function assertWritable(redis: Redis, keys: Keys): Promise<void> {
   await redis.unlink(keys.of("probe")).catch((thrown: unknown) => Promise.reject(inWordsOfRedis(thrown) as Error));
 }

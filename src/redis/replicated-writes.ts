@@ -1,7 +1,7 @@
 /**
- * Writes that must outlive a failover, or a power failure: Redis acknowledges that a replica has them (WAIT), or that they are
- * in its file (WAITAOF), before the caller continues. Both hold up their connection, so this has one of its own, and writes
- * that arrive in the meantime share the next acknowledgement.
+ * Writes that must outlive a failover, or a power failure: Redis acknowledges that a replica has them (WAIT), or that
+ * they are in its file (WAITAOF), before the caller continues. Both hold up their connection, so this has one of its
+ * own, and writes that arrive in the meantime share the next acknowledgement.
  */
 import type { Redis } from "ioredis";
 import type { Script } from "./script.ts";
@@ -77,7 +77,7 @@ function missingOf(
   return undefined;
 }
 
-/** A pipeline stays on one connection, in a cluster to the node that has the keys. Without one, nothing is acknowledged. */
+/** A pipeline stays on one connection, in a cluster to the node with the keys. Without one, nothing is acknowledged. */
 async function waitFor(
   redis: Redis,
   writes: readonly Write[],

@@ -171,8 +171,8 @@ function lastErrorInstead<T>(redis: Redis, target: RedisTarget, reply: Promise<T
 }
 
 /**
- * What Redis says before it closes a connection, as in protected mode or with too many clients. ioredis drops this text, since
- * it answers no command, and reports only that its own writes failed.
+ * What Redis says before it closes a connection, as in protected mode or with too many clients. ioredis drops this
+ * text, since it answers no command, and reports only that its own writes failed.
  */
 function refusalOf({ host, port }: RedisAddress): Promise<string | undefined> {
   return new Promise((resolve) => {

@@ -1,8 +1,8 @@
 /**
  * One HTTP exchange, from request to response: quota, then fault, then pair, then the operation. It keeps no state
  * between calls. It is the hot path of every benchmark, so it does the minimum per call: no middleware, no schema,
- * header names computed once, one JSON.stringify. There are two tables of operations: those that the interface shows, and
- * those plus the ones that it only names, at the paths of a public platform.
+ * header names computed once, one JSON.stringify. There are two tables of operations: those that the interface shows,
+ * and those plus the ones that it only names, at the paths of a public platform.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { unescape } from "node:querystring";

@@ -16,7 +16,7 @@ const usual = { Sim: 600, Subscriber: 60, Credential: 60, Operator: 60, Group: 6
 export type ApiGroup = keyof typeof usual;
 export const apiGroups = Object.keys(usual) as ApiGroup[];
 
-/** `limit`: calls per period from then on; `afterMs` is counted from now, among the options from the start of the sandbox. */
+/** `limit`: calls per period from then on; `afterMs` counts from now, in the options from the start of the sandbox. */
 export const limitChange = z.strictObject({
   group: z.enum(apiGroups),
   limit: z.int().min(0),
@@ -24,7 +24,7 @@ export const limitChange = z.strictObject({
 });
 export type LimitChange = Readonly<z.output<typeof limitChange>>;
 
-/** An initial group: `name` is shown as the tag `name`, by default the ID; `configuration` by namespace, then by key. */
+/** An initial group: `name` is shown as the tag `name`, by default the ID; `configuration` by namespace, then key. */
 const groupSeed = z.strictObject({
   groupId: z.string().regex(/^[^/]{1,100}$/, "must have IDs without `/`"),
   name: z.string().optional(),

@@ -1,8 +1,8 @@
 /**
- * The quotas of the sandbox (interface, section 8): one per API group and, for the group Auth, one per caller address. Each
- * is a counter in fixed windows. It has no timer: what happened since the last access (the calls of a competitor, changes of
- * the limit, the end of a window) is applied in chronological order on the next access, so that a test with its own clock sees
- * the same as a live server. Refused calls do not count as spent. All instants are monotonic milliseconds.
+ * The quotas of the sandbox (interface, section 8): one per API group and, for the group Auth, one per caller address.
+ * Each is a counter in fixed windows. It has no timer: what happened since the last access (calls of a competitor,
+ * changes of the limit, the end of a window) is applied in order of time on the next, so that a test with its own clock
+ * sees the same as a live server. Refused calls do not count as spent. All instants are monotonic milliseconds.
  */
 import { type ApiGroup, apiGroups, type LimitChange, type SandboxOptions } from "./options.ts";
 

@@ -1,7 +1,7 @@
 /**
- * Every rejection of the sandbox: status, code and message. The interface shows the form of an error (`{code, message}`,
- * section 7) but no list of codes, so codes and statuses other than 429 are specific to the sandbox. A client that depends
- * on one of these codes depends on the sandbox, not on the platform. In Japanese there is one message for each status.
+ * Every rejection of the sandbox: status, code and message. The interface shows the form of an error (`{code,
+ * message}`, section 7) but no list of codes, so codes and statuses other than 429 are the sandbox's own: a client that
+ * depends on one depends on the sandbox, not on the platform. In Japanese, each status has one message.
  */
 import type { Language } from "#fleet/profile.ts";
 

@@ -16,7 +16,7 @@ export type { Logger } from "pino";
 export interface LoggerOptions {
   /** Default `info`. */
   readonly level?: LevelWithSilent;
-  /** Any writable for lines, such as `process.stderr`, which is the default: each line is written before the call returns. */
+  /** Any writable for lines, by default `process.stderr`: each line is written before the call returns. */
   readonly destination?: { write(line: string): unknown };
   /** `lines`: human-readable text instead of JSON. */
   readonly format?: "json" | "lines";

@@ -1,6 +1,6 @@
 /**
- * Traces with OpenTelemetry, sent as OTLP over HTTP. Only a process with `tracing.endpoint` loads this file. Spans follow
- * the semantic conventions for HTTP and messaging.
+ * Traces with OpenTelemetry, sent as OTLP over HTTP. Only a process with `tracing.endpoint` loads this file. Spans
+ * follow the semantic conventions for HTTP and messaging.
  */
 import { context, propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";

@@ -1,6 +1,6 @@
 /**
- * SIMs that were selected on another page for a new run. They are handed over as a file in memory, since an address holds
- * only about 150 of them. The file is taken once: after a reload, the new run starts without it.
+ * SIMs that were selected on another page for a new run. They are handed over as a file in memory, since an address
+ * holds only about 150 of them. The file is taken once: after a reload, the new run starts without it.
  */
 let selected: File | undefined;
 

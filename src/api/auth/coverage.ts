@@ -33,7 +33,7 @@ export function authAddress(routes: Routes, configured: Coverage | undefined): A
 /**
  * The address for the calls of a profile.
  * @param claimed verified coverage types of the token; undefined if nothing is verified
- * @throws PlatformError PLATFORM_FORBIDDEN if the account lacks the configured coverage, CONFIG_INVALID if two addresses remain
+ * @throws PlatformError PLATFORM_FORBIDDEN if the account lacks the configured coverage, CONFIG_INVALID if two remain
  */
 export function addressFor(
   routes: Routes,

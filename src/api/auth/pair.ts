@@ -1,7 +1,7 @@
 /**
- * The key and token pair (interface, section 2), and the ways in which a profile gets a fresh one (section 5): an
- * authentication with the list of credentials, the preferred form first, and the next one if the platform rejects it; and, if
- * the platform definition has an operation for it, a new token for the current pair. The pair keeper decides when.
+ * The key and token pair (interface, section 2), and how a profile gets a fresh one (section 5): by an authentication
+ * with the list of credentials, the preferred form first, and the next if the platform rejects it; or, if the platform
+ * definition has an operation for it, by a new token for the current pair. The pair keeper decides when.
  */
 import { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
@@ -60,8 +60,8 @@ export function pairSource(
   const authenticateWith = async (form: Credentials): Promise<Pair> => {
     const askedAtMs = clock.monotonicMs();
     const mfaKey = form.kind === "auth-key" ? undefined : readBase32(form.mfaSecret?.reveal() ?? "");
-    // A code rejected at the boundary of two steps is not retried: every call that waits for the pair would wait for the
-    // next step, 30 s at most.
+    // A code rejected at the boundary of two steps is not retried: every call that waits for the pair would wait for
+    // the next step, 30 s at most.
     const code = mfaKey === undefined ? undefined : oneTimeCode(mfaKey, { wallMs: clock.wallMs() });
     const grant = await send({ form, oneTimeCode: code, ttl });
     return pairOf(grant, { madeWith: form, clock, tokens, askedAtMs, maxMs: lifetimeMs({ field, seconds }) });
@@ -93,7 +93,7 @@ export function pairSource(
 
   if (renewal === undefined) return { authenticate, authenticateWith };
   const operation = renewToken(renewal);
-  /** The same pair with a new token; undefined if the platform rejects. Absent: not supported. @throws if a later attempt can succeed */
+  /** The pair, token renewed; undefined if the platform rejects. Absent: unsupported. @throws if a retry can succeed */
   const renew = async (pair: Pair): Promise<Pair | undefined> => {
     // Changed credentials take effect through an authentication.
     if (!areSameForms(credentials(), used)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Base address of the API (section 4), with the name of the setting that configures it. The configuration takes only https,
- * or http to this machine, without a user name.
+ * Base address of the API (section 4), with the name of the setting that configures it. The configuration takes only
+ * https, or http to this machine, without a user name.
  */
 import { ConfigError } from "#core/errors.ts";
 

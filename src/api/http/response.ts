@@ -49,7 +49,7 @@ export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswe
   );
 }
 
-/** @throws PlatformError: a truncated body is a lost response; anything else that is not JSON is not from the platform */
+/** @throws PlatformError: a truncated body is a lost response; any other non-JSON body is not from the platform */
 function bodyOf<I, O>(operation: Operation<I, O>, { status, host, body }: PlacedAnswer): unknown {
   const text = body.toString("utf8");
   const value = jsonIn(text);

@@ -59,8 +59,8 @@ export function openTransport({ answerTimeoutMs = 30_000, maxBodyBytes = 2 ** 22
 
   return {
     /**
-     * Sends one request and reads the whole response, whatever its status. A request that was sent runs to completion: only
-     * its response shows the outcome of a change.
+     * Sends one request and reads the whole response, whatever its status. A request that was sent runs to completion:
+     * only its response shows the outcome of a change.
      * @throws PlatformError PLATFORM_UNAVAILABLE; `mayHaveApplied` says whether the request was sent
      */
     exchange: async (exchange: Exchange): Promise<Answer> => {
@@ -94,8 +94,8 @@ type Limits = Pick<TransportOptions, "clock"> & Readonly<Record<"answerTimeoutMs
 type Settle = Pick<PromiseWithResolvers<Answer>, "resolve" | "reject">;
 
 /**
- * Collects one response within its limits; has the handler methods of undici's dispatcher. What arrives after the end is
- * dropped.
+ * Collects one response within its limits; has the handler methods of undici's dispatcher. What arrives after the end
+ * is dropped.
  */
 class Receiver {
   readonly #exchange: Exchange;

@@ -97,8 +97,8 @@ function withoutCarriageReturns(secret: Secret): string {
 }
 
 // The fields of the secrets in a Credential Set. The platform definition lists the fields that each type requires (the
-// interface shows only those of `psk`). A type that is not listed, and additional fields, pass through, since more types
-// exist than are known.
+// interface shows only those of `psk`). A type that is not listed, and additional fields, pass through, since more
+// types exist than are known.
 
 /** The required fields of each type, as configured by the platform definition. */
 export type CredentialTypes = Readonly<Record<string, readonly string[]>>;

@@ -1,8 +1,8 @@
 /**
  * One kind of call to the platform as data: method, path, quota, schemas (interface, section 4). Nothing here sends
  * requests. Identifiers come from files, so the final path is checked twice: against an allow-list before it is built,
- * and as a parsed URL after, since `..` and similar values survive every encoding function. Values of letters, digits, `_`
- * and `-` alone, as nearly all are, cannot leave their segment and are not parsed.
+ * and as a parsed URL after, since `..` and similar values survive every encoding function. Values of letters, digits,
+ * `_` and `-` alone, as nearly all are, cannot leave their segment and are not parsed.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";

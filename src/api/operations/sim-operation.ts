@@ -1,6 +1,6 @@
 /**
- * Turns the description of a SIM operation into a call: a path that its values cannot leave, a JSON body whose inputs keep
- * their types, and the parsing of the response.
+ * Turns the description of a SIM operation into a call: a path that its values cannot leave, a JSON body whose inputs
+ * keep their types, and the parsing of the response.
  */
 import { z } from "zod";
 import { isPathSegment, readInput, typedValue } from "#fleet/sim-operation/input.ts";

@@ -18,7 +18,7 @@ const shown = {
   speedClass: z.string().nullish(),
 };
 
-/** Validates in place, without a copy, since there are many records and few of their fields are read. @param schema tells what is wrong */
+/** Validates in place, without a copy: records are many, few of their fields are read. @param schema tells the fault */
 export function inPlace<T>(isRight: (value: unknown) => boolean, schema: z.ZodType<T>): AnswerSchema<T> {
   return { safeParse: (value) => (isRight(value) ? { success: true, data: value as T } : schema.safeParse(value)) };
 }

@@ -138,7 +138,7 @@ async function checkAuthKeys(app: App, profile: string, what: string): Promise<F
   );
 }
 
-/** The checks of a feature: its lines, and faults of the files that nothing opens before a task or a rotation is due. */
+/** The checks of a feature: its lines, and faults of the files that nothing opens before a task or rotation is due. */
 async function checkFeature(feature: AnyFeature, config: Config): Promise<Finding[]> {
   const checks = (await feature.checks?.(await sectionOfFeature(config, feature))) ?? [];
   return (await Promise.all(checks.map(findingsOf))).flat();

@@ -1,7 +1,7 @@
 /**
  * `simfleet completion SHELL`: completion of commands and options in a shell. A script (../completion/bash.sh) calls
- * `completion words` with the line as typed so far, by the name or path that the line starts with. It answers a word per line,
- * with a tab before its description; where there is none, the shell offers files.
+ * `completion words` with the line as typed so far, by the name or path that the line starts with. It answers a word
+ * per line, with a tab before its description; where there is none, the shell offers files.
  */
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { addExample, type Context } from "../context.ts";

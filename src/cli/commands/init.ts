@@ -1,7 +1,7 @@
 /**
- * `simfleet init`: writes a configuration file from options, or from answers on a terminal. It writes no secret: the file
- * names the file of the AuthKey's secret. Every value is checked by the schema of the configuration before anything is
- * written.
+ * `simfleet init`: writes a configuration file from options, or from answers on a terminal. It writes no secret: the
+ * file names the file of the AuthKey's secret. Every value is checked by the schema of the configuration before
+ * anything is written.
  */
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -155,7 +155,7 @@ function settingsOf(answers: InitAnswers, secrets: { readonly authKeyFile?: stri
   };
 }
 
-/** The whole file. Lines that begin with `# ` and a key show what can follow; docs/reference/configuration.md describes all keys. */
+/** The whole file. Lines of `# ` and a key show what can follow; docs/reference/configuration.md describes all keys. */
 export function configText(answers: InitAnswers): string {
   const settings = settingsOf(answers, { authKeyFile: resolve(answers.authKeyFile) });
   const more = [

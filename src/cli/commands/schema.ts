@@ -18,8 +18,8 @@ export function schemaCommand(context: Context): Command {
 }
 
 /**
- * In draft 7, which editors read. An empty value (`key:`) counts as not given, so what may be left out may also be null. The
- * rules that JSON Schema cannot state are refinements in zod.
+ * In draft 7, which editors read. An empty value (`key:`) counts as not given, so what may be left out may also be
+ * null. The rules that JSON Schema cannot state are refinements in zod.
  * @param schema that of the whole configuration
  */
 export function jsonSchemaOf(schema: z.ZodType): Readonly<Record<string, unknown>> {

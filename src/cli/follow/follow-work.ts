@@ -1,7 +1,7 @@
 /**
- * Shows a run, a sync or a rotation until it ends or has to wait for hours. Work in this machine's own Redis is also done in
- * this process while no live worker does it. Ctrl-C stops the display, and the work if it was local. The caller defines the
- * texts and when the work has ended.
+ * Shows a run, a sync or a rotation until it ends or has to wait for hours. Work in this machine's own Redis is also
+ * done in this process while no live worker does it. Ctrl-C stops the display, and the work if it was local. The caller
+ * defines the texts and when the work has ended.
  */
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { type PlatformError, SimfleetError } from "#core/errors.ts";
@@ -136,8 +136,8 @@ function ended({ exitCode, lines = [] }: End, output: Output): number {
 }
 
 /**
- * Asks for the report; undefined if there is no response in time, when the question stays open, or if a failover of Redis is in
- * progress. After Ctrl-C the last report counts, since a request to a remote worker is aborted too.
+ * Asks for the report; undefined if there is no response in time, when the question stays open, or if a failover of
+ * Redis is in progress. After Ctrl-C the last report counts, since a request to a remote worker is aborted too.
  */
 function reportsOf<Report>({ report, interrupt, app }: FollowWork<Report>): () => Promise<Report | undefined> {
   let open: Promise<Report | undefined> | undefined;
@@ -230,8 +230,8 @@ export function showStatus<Report>(
 const silenceMs = 15_000;
 
 /**
- * Shows progress without a terminal: a line at every change of topic (a state, a problem), otherwise one every few seconds if
- * it has changed, and at least one every 15 s.
+ * Shows progress without a terminal: a line at every change of topic (a state, a problem), otherwise one every few
+ * seconds if it has changed, and at least one every 15 s.
  * @param everyMs least time between two lines of one topic
  * @returns shows a line if it is time for one; `nowMs` is monotonic
  */

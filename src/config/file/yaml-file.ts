@@ -1,4 +1,4 @@
-/** Parses YAML, a file or the text of a variable, into plain values. The schema is not its concern (read-settings.ts). */
+/** Parses YAML, a file or a variable's text, into plain values. The schema is not its concern (read-settings.ts). */
 import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
@@ -11,8 +11,8 @@ export type Tree = Readonly<Record<string, unknown>>;
 export type OwnedTree = ReturnType<typeof readYaml>;
 
 /**
- * The file's mapping, with who owns the file and its mode; these are absent where it cannot be read. An empty file is an
- * empty mapping. Faults go to `problems`, with file and line.
+ * The file's mapping, with who owns the file and its mode; these are absent where it cannot be read. An empty file is
+ * an empty mapping. Faults go to `problems`, with file and line.
  */
 export function readYaml(file: string, problems: Problem[]) {
   try {
@@ -28,7 +28,7 @@ export function readYaml(file: string, problems: Problem[]) {
   }
 }
 
-/** The value of a text; undefined where it is empty or cannot be read. @param name of the file or variable that holds it */
+/** The value of a text; undefined if it is empty or unreadable. @param name of the file or variable that holds it */
 export function parseYaml(name: string, text: string, problems: Problem[]): unknown {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });

@@ -28,7 +28,7 @@ export const credentialForms =
 /**
  * Puts the credentials of one profile together.
  * @param at path of the profile
- * @returns `forms`: the preferred one first; empty where there is none, or where it is faulty. `files` hold their secrets
+ * @returns `forms`: the preferred one first; empty if there is none, or it is faulty. `files` hold their secrets
  */
 export function readCredentials(written: Written, at: string, report: Report) {
   const where = `${at}.credentials`;
@@ -137,8 +137,8 @@ export type CredentialWatch = ReturnType<typeof watchCredentials>;
  * The credentials of one profile while a process runs: as configured, until one of their files changes. A change is
  * applied completely or not at all: if any part is invalid, the previous credentials stay. Replaced credentials are
  * kept as a fallback until the platform has accepted the new ones, so that a wrong secret in a valid file does not lock
- * out the profile. The files are looked at every second: unlike notifications, that works on every file system, and sees
- * a link that is switched anywhere on the path, as mounted secrets do.
+ * out the profile. The files are looked at every second: unlike notifications, that works on every file system, and
+ * sees a link that is switched anywhere on the path, as mounted secrets do.
  */
 export function watchCredentials({ credentials, secrets }: Watched, listener: Listener) {
   const { files } = secrets;

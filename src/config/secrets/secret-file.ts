@@ -1,6 +1,6 @@
 /**
- * Files that settings name: secrets, which must be private, and PEM files of certificates and public keys. A secret can be
- * read again at every use, so that a replaced file takes effect immediately.
+ * Files that settings name: secrets, which must be private, and PEM files of certificates and public keys. A secret can
+ * be read again at every use, so that a replaced file takes effect immediately.
  */
 import { X509Certificate, createPublicKey } from "node:crypto";
 import { ConfigError, messageOf } from "#core/errors.ts";
@@ -13,8 +13,8 @@ const maxSecretBytes = 64 * 1024;
 const maxPemBytes = 1_048_576;
 
 /**
- * Reads a secret from a file that belongs to this user or root and that no other user may read. A byte order mark
- * and one line break at its end are removed. Symbolic links are followed, since mounted secrets use them: the rules apply to the final file.
+ * Reads a secret from a file of this user or root that no other user may read, without a byte order mark and one line
+ * break at its end. Symbolic links are followed, since mounted secrets use them: the rules apply to the final file.
  * @returns the secret, or the problem of the file and how to fix it
  */
 export function readSecretFile(path: string): { readonly secret: string } | { readonly fault: string } {
@@ -59,8 +59,8 @@ export function givenSecret(text: string, form: Form) {
 }
 
 /**
- * A secret from a file, which is read again at every use. `report` says why it cannot be used; its use throws a ConfigError
- * until it can.
+ * A secret from a file, which is read again at every use. `report` says why it cannot be used; its use throws a
+ * ConfigError until it can.
  */
 export function secretInFile(file: string, form: Form, report: (fault: string) => void) {
   let current: ReturnType<typeof asSecrets> | undefined;

@@ -1,6 +1,6 @@
 /**
- * The section `http`: the address and the limits of the control API, and who may use it. Tokens are stored as SHA-256 only
- * (`http.tokens`); `http.jwt` accepts the tokens of an identity provider.
+ * The section `http`: the address and the limits of the control API, and who may use it. Tokens are stored as SHA-256
+ * only (`http.tokens`); `http.jwt` accepts the tokens of an identity provider.
  */
 import { z } from "zod";
 import { roles } from "#fleet/role.ts";

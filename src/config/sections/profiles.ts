@@ -12,8 +12,8 @@ const both = z.strictObject({ authKeyId: line, authKey: line });
 /**
  * Parses an AuthKey from text: its secret alone, or a JSON object with id and secret. With the object, replacing the
  * file changes both at once, so an id is never combined with the secret of another AuthKey.
- * @returns without an ID where the text is the secret alone; undefined where it is neither: what starts with a brace is never
- *   taken for a secret
+ * @returns without an ID where the text is the secret alone; undefined where it is neither: what starts with a brace is
+ *   never taken for a secret
  */
 export function parseAuthKeyText(written: string) {
   if (!written.trimStart().startsWith("{")) {

@@ -1,7 +1,7 @@
 /**
- * How to connect to Redis: the address, `redis://` or `rediss://` (TLS) for one server and with `+sentinel` or `+cluster`
- * several addresses, and the TLS and password settings that complement it. No message quotes an address, since any part of it
- * may be a password.
+ * How to connect to Redis: the address, `redis://` or `rediss://` (TLS) for one server and with `+sentinel` or
+ * `+cluster` several addresses, and the TLS and password settings that complement it. No message quotes an address,
+ * since any part of it may be a password.
  */
 import { createSecureContext } from "node:tls";
 import { z } from "zod";
@@ -184,8 +184,8 @@ const encoding =
 const form = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^/?#:@]*)(?::([^/?#@]*))?@)?([^/?#@]+)((?:\/[^/?#]*)*)$/is;
 
 /**
- * @returns the parts, or what the address must be. `addresses` are of the server, of the Sentinels, or of some nodes of the
- *   cluster, IPv6 without brackets; `primary` is the name by which Sentinels know the primary
+ * @returns the parts, or what the address must be. `addresses` are of the server, of the Sentinels, or of some nodes of
+ *   the cluster, IPv6 without brackets; `primary` is the name by which Sentinels know the primary
  */
 export function parseRedisUrl(written: string) {
   const [whole, tls, kind = "server", user, pass, hosts = "", rest = ""] = form.exec(written) ?? [];

@@ -9,7 +9,7 @@ import { readSecretBytes } from "../secrets/secret-file.ts";
 import { group, setting } from "../setting.ts";
 import { path } from "../value-types.ts";
 
-/** Each key is the base64url text of its 32 bytes. `previousKey` still opens what was sealed before the key was changed. */
+/** Each key as base64url text of its 32 bytes. `previousKey` still opens what was sealed before the key was changed. */
 export type SealKeys = NonNullable<ReturnType<typeof readSealKeys>>;
 
 const keyBytes = 32;

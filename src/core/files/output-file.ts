@@ -12,8 +12,8 @@ function assertFileName(path: string): void {
 }
 
 /**
- * Writes a file atomically. Anything but a regular file, such as a pipe or /dev/stdout, is written in place, since a rename
- * would replace it with a file. A link is followed if it belongs to this user or root, and rejected otherwise.
+ * Writes a file atomically. Anything but a regular file, such as a pipe or /dev/stdout, is written in place, since a
+ * rename would replace it with a file. A link is followed if it belongs to this user or root, and rejected otherwise.
  * @param fix what to suggest if the file cannot be written: a sentence without its full stop
  * @throws SimfleetError RESULTS_NOT_WRITABLE
  */

@@ -62,8 +62,8 @@ export async function createFile(path: string, content: string, { mode }: Pick<W
 }
 
 /**
- * Removes the temporary files that killed processes have left in a folder an hour ago or earlier. Only regular files of this
- * user with a name of ours are removed; a link is neither followed nor removed.
+ * Removes the temporary files that killed processes have left in a folder an hour ago or earlier. Only regular files of
+ * this user with a name of ours are removed; a link is neither followed nor removed.
  */
 export async function removeAbandonedFiles(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
@@ -92,8 +92,8 @@ export async function writeInto(path: string, content: Content): Promise<void> {
 }
 
 /**
- * Creates a folder that only this user may enter, or removes the access of others to the existing one, in which they could
- * not have done harm before.
+ * Creates a folder that only this user may enter, or removes the access of others to the existing one, in which they
+ * could not have done harm before.
  * @throws FileRefusedError if it is a link, or belongs to another user
  */
 export async function ensurePrivateFolder(path: string): Promise<void> {

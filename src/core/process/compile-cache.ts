@@ -1,7 +1,7 @@
 /**
- * Keeps compiled code between commands, which then start in about two thirds of the time. The default folder of Node.js is
- * below the shared temporary folder; code that another user could have written must not run, so this folder is private.
- * NODE_COMPILE_CACHE names another folder, NODE_DISABLE_COMPILE_CACHE=1 turns the cache off.
+ * Keeps compiled code between commands, which then start in about two thirds of the time. The default folder of Node.js
+ * is below the shared temporary folder; code that another user could have written must not run, so this folder is
+ * private. NODE_COMPILE_CACHE names another folder, NODE_DISABLE_COMPILE_CACHE=1 turns the cache off.
  */
 import { lstatSync, mkdirSync } from "node:fs";
 import { enableCompileCache } from "node:module";

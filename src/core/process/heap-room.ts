@@ -1,8 +1,8 @@
 /**
  * Limits how much memory V8 may take beyond what is in use. By default V8 takes more and more memory in a process that
- * allocates a lot, and does not return it: 12 MB in an idle worker that has just loaded its modules, 100 MB and more in a
- * command that streams a file or a fleet. So garbage is collected early, which costs processor time. A command whose modules
- * are loaded, and a worker that plans or works on a run, get more room for new objects, up to a bound
+ * allocates a lot, and does not return it: 12 MB in an idle worker that has just loaded its modules, 100 MB and more in
+ * a command that streams a file or a fleet. So garbage is collected early, which costs processor time. A command whose
+ * modules are loaded, and a worker that plans or works on a run, get more room for new objects, up to a bound
  * (docs/contributing/decisions/008-simpler-forms.md).
  */
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";

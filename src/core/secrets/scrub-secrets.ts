@@ -1,8 +1,8 @@
 /**
- * Removes the live secrets (`secret.ts`), and other secret values that a caller names, from text, and nothing else: a text
- * without them is returned unchanged. It finds each value
- * - verbatim, and with any of its characters percent-encoded (also several times, or `+` for a space), escaped as in JSON
- *   or JavaScript (also nested), or as one of the five entities of XML;
+ * Removes the live secrets (`secret.ts`), and other secret values that a caller names, from text, and nothing else: a
+ * text without them is returned unchanged. It finds each value
+ * - verbatim, and with any of its characters percent-encoded (also several times, or `+` for a space), escaped as in
+ *   JSON or JavaScript (also nested), or as one of the five entities of XML;
  * - inside base64 and base64url at any offset, with or without padding;
  * - in hexadecimal in either case, with or without separators, and as a list of bytes.
  *
@@ -134,8 +134,8 @@ function plainFormsOf(value: string): string[] {
 }
 
 /**
- * @returns `start` matches the first characters of the value: a text without them does not need the `whole` pattern, which
- *   is slow to make; no form of the value is shorter than `minLength`
+ * @returns `start` matches the first characters of the value: a text without them does not need the `whole` pattern,
+ *   which is slow to make; no form of the value is shorter than `minLength`
  */
 function patternOf(secret: string, flags: "g" | "gi") {
   const value = secret.trim();

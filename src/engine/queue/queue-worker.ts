@@ -1,7 +1,7 @@
 /**
- * Runs jobs of one queue, several at a time, and reports each result to BullMQ. It hides BullMQ's pitfalls from the rest
- * of the code: losing a job's lock aborts the work on it, a stop has a deadline, progress can be checked, and jobs that were
- * lost are added again.
+ * Runs jobs of one queue, several at a time, and reports each result to BullMQ. It hides BullMQ's pitfalls from the
+ * rest of the code: losing a job's lock aborts the work on it, a stop has a deadline, progress can be checked, and jobs
+ * that were lost are added again.
  */
 import { randomBytes } from "node:crypto";
 import { type Job, type Queue, Worker, DelayedError, RateLimitError, WaitingError } from "bullmq";
@@ -38,8 +38,8 @@ export interface QueueWorkerOptions<Data> extends QueueWorkerDeps {
   /** Jobs in progress at once. */
   readonly atOnce: number;
   /**
-   * Processes a job; the signal aborts when this process stops or has lost the job's lock. `deaths`: how many processes have
-   * died with it.
+   * Processes a job; the signal aborts when this process stops or has lost the job's lock. `deaths`: how many processes
+   * have died with it.
    */
   readonly work: (data: Data, signal: AbortSignal, deaths: number) => Promise<JobResult>;
   /** Not called while this process stops. */
@@ -143,8 +143,8 @@ export class QueueWorker<Data> implements Working {
   }
 
   /**
-   * Whether work is progressing: false if jobs wait, nothing holds them back, and none was picked up for `withinMs`. After
-   * a Redis outage a worker can be connected and still make no progress; a health check uses this.
+   * Whether work is progressing: false if jobs wait, nothing holds them back, and none was picked up for `withinMs`.
+   * After a Redis outage a worker can be connected and still make no progress; a health check uses this.
    */
   async isMoving(withinMs: number): Promise<boolean> {
     const { queue, clock } = this.#options;
@@ -196,8 +196,8 @@ export class QueueWorker<Data> implements Working {
   }
 
   /**
-   * No result consumes one of the job's attempts: a spent quota holds the whole queue until shortly before the refresh, other
-   * waits delay only this job.
+   * No result consumes one of the job's attempts: a spent quota holds the whole queue until shortly before the refresh,
+   * other waits delay only this job.
    */
   async #report(result: JobResult, job: Job<Data>, token: string | undefined): Promise<void> {
     if (result.kind === "handed-back") {
@@ -213,14 +213,14 @@ export class QueueWorker<Data> implements Working {
     throw new RateLimitError();
   }
 
-  /** In BullMQ the last writer wins, so this only ever extends a hold. After the longest one, a job asks for another. */
+  /** In BullMQ the last writer wins, so this only extends a hold. After the longest one, a job asks for another. */
   async #hold(holdMs: number): Promise<void> {
     const { queue } = this.#options;
     const wholeMs = Math.min(Math.max(1, Math.floor(holdMs)), maxHoldMs);
     if (wholeMs > (await queue.getRateLimitTtl())) await queue.rateLimit(wholeMs);
   }
 
-  /** Stops picking up jobs and waits for those in progress to reach a safe point; after 15 s it abandons jobs that hang. */
+  /** Stops taking jobs and waits for those in progress to reach a safe point; after 15 s it abandons jobs that hang. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;

@@ -1,6 +1,6 @@
 /**
- * The BullMQ queues of one kind of work, one per key (a profile, a webhook). A job only triggers the work: the store records
- * what there is to do, and jobs that were lost are added again from it. Loads BullMQ on first use: most commands need no queue.
+ * The BullMQ queues of one kind of work, one per key (a profile, a webhook). A job only triggers the work: the store
+ * records what to do, and lost jobs are added again from it. Loads BullMQ on first use: most commands need no queue.
  */
 import type { JobsOptions, Queue, Job } from "bullmq";
 import type { Redis } from "ioredis";
@@ -75,9 +75,9 @@ export function workQueues<Data>(kind: KindOfQueue<Data>, deps: QueueDeps) {
   };
 }
 
-// Queues for work that a profile does one at a time: its sync, its rotations. Each queue holds at most one job, so the work
-// never overlaps. The queues are separate from the segments' queues, so that the work starts at once even during a run
-// that takes days; both share the quota. The store records what there is to do; the job only triggers it.
+// Queues for work that a profile does one at a time: its sync, its rotations. Each queue holds at most one job, so the
+// work never overlaps. The queues are separate from the segments' queues, so that the work starts at once even during a
+// run that takes days; both share the quota. The store records what there is to do; the job only triggers it.
 
 interface ProfileReference {
   readonly profile: string;
@@ -100,7 +100,7 @@ export function profileJobs(name: string, jobId: string, deps: QueueDeps) {
 
   /**
    * Enqueues the profile's work. Has no effect while the work is in progress.
-   * @param others `now` also runs work at once that waits for a retry or has failed too often, because a user asked for it
+   * @param others `now` also runs work at once that waits for a retry or failed too often, because a user asked for it
    */
   const enqueue = async (profile: string, others: "leave" | "now" = "leave"): Promise<void> => {
     const queue = await queues.queue(profile);

@@ -1,6 +1,6 @@
 /**
- * Records which processes work on a queue. Each entry expires after a few seconds unless it is renewed, so a command can
- * check whether a worker is available. A killed process counts as alive until its entry expires.
+ * Records which processes work on a queue. Each entry expires after a few seconds unless it is renewed, so a command
+ * can check whether a worker is available. A killed process counts as alive until its entry expires.
  */
 import type { Redis } from "ioredis";
 import { every } from "#core/time.ts";

@@ -1,8 +1,8 @@
 /**
  * Repairs times that a wrong clock has written into a queue, so that nothing waits until the right clock is as late:
  * - delayed jobs, after the clock of a process was ahead;
- * - keys that expire, after Redis's clock was set back or a server with another clock took over: locks of dead workers, holds
- *   of the queue, and BullMQ's own check for stalled jobs.
+ * - keys that expire, after Redis's clock was set back or a server with another clock took over: locks of dead workers,
+ *   holds of the queue, and BullMQ's own check for stalled jobs.
  */
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";

@@ -1,7 +1,7 @@
 /**
- * Restricts the addresses that webhooks may connect to. Otherwise anyone who can configure a webhook could reach services
- * inside the network: a metadata service, a database, this machine. The check uses the numeric address, never its text. For
- * a host name it checks the very DNS answer that is connected to, so a different answer a moment later has no effect.
+ * Restricts the addresses that webhooks may connect to. Otherwise anyone who can configure a webhook could reach
+ * services in the network: a metadata service, a database, this machine. The check uses the numeric address, never its
+ * text; for a host name, that of the very DNS answer connected to, so another one a moment later has no effect.
  */
 import { lookup as systemLookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
@@ -29,7 +29,7 @@ const closed: Readonly<Record<string, string>> = {
   "224.0.0.0/4": "multicast",
   "240.0.0.0/4": "reserved",
   "::1/128": "this machine",
-  // All outside of 2000::/3: mapped, translated, unique-local and other ranges; and networks in it that embed an IPv4 address.
+  // All outside of 2000::/3: mapped, translated, unique-local and other ranges; and networks in it that embed IPv4.
   ...Object.fromEntries(
     ["::/3", "4000::/2", "8000::/1", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map((network) => [
       network,

@@ -1,6 +1,6 @@
 /**
- * Builds the content of a webhook message: JSON for programs, or a notice for a chat: what happened, to what, and what to
- * do. Events that no feature declares are rendered as their name and fields.
+ * Builds the content of a webhook message: JSON for programs, or a notice for a chat: what happened, to what, and what
+ * to do. Events that no feature declares are rendered as their name and fields.
  */
 import { visible } from "#core/visible-text.ts";
 import type { WebhookFormat } from "#fleet/webhook.ts";
@@ -32,9 +32,9 @@ export function contentOf(event: NoticeEvent, format: WebhookFormat): { body: st
 const zeroWidthSpace = "\u200B";
 
 /**
- * A notice without active mentions or links: a name may contain `@channel`, `[x](http://…)` or an address, and chats that
- * share a format interpret different markup. A zero-width space deactivates each of them and is invisible to readers.
- * Control characters are shown as escapes.
+ * A notice without active mentions or links: a name may contain `@channel`, `[x](http://…)` or an address, and chats
+ * that share a format interpret different markup. A zero-width space deactivates each of them and is invisible to
+ * readers. Control characters are shown as escapes.
  */
 function chatText(event: NoticeEvent): string {
   return visible(noticeOf(event)).replace(liveMarkup, `$&${zeroWidthSpace}`);

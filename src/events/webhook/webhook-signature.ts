@@ -37,7 +37,7 @@ export interface ReceivedParts {
 const maxDriftSeconds = 300;
 
 /**
- * Verifies the signature of a received message; returns the fault, or undefined if one of the secrets has signed it recently.
+ * Verifies the signature of a received message; returns the fault, or undefined if a secret has signed it recently.
  * @param nowMs wall clock
  */
 export function signatureFault(

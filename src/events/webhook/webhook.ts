@@ -119,8 +119,8 @@ function retryAfterMs(written: string | string[] | undefined, nowMs: number): nu
 }
 
 /**
- * An agent that connects only where `reach` allows it: a name's addresses are checked during the lookup, a literal address
- * directly. Loads undici: most commands send no message.
+ * An agent that connects only where `reach` allows it: a name's addresses are checked during the lookup, a literal
+ * address directly. Loads undici: most commands send no message.
  */
 export async function guardedAgent(
   reach: Reach,
@@ -139,8 +139,8 @@ export async function guardedAgent(
 }
 
 /**
- * Checks a host that a proxy may connect to, and for which it asks its own name service: an address, or a name where this
- * machine knows its addresses.
+ * Checks a host that a proxy may connect to, and for which it asks its own name service: an address, or a name where
+ * this machine knows its addresses.
  * @throws AddressRefused
  */
 export async function assertReach(hostname: string, reach: Reach, resolve: LookupFunction | undefined): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * The values of an operation's inputs. A value comes as the text of a cell or an option, and is kept as canonical text, so
- * that it can be stored, compared with the inventory and shown; `typedValue` turns it into JSON for a request.
+ * The values of an operation's inputs. A value comes as the text of a cell or an option, and is kept as canonical text,
+ * so that it can be stored, compared with the inventory and shown; `typedValue` turns it into JSON for a request.
  */
 import { parseTime } from "#core/ago.ts";
 import { jsonIn } from "#core/json.ts";
@@ -65,8 +65,8 @@ const typeRules: Readonly<Record<InputType, string>> = {
 };
 
 /**
- * Whether a text may become a path segment, percent-encoded. A server may decode it before it splits the path, so nothing
- * that separates or climbs is accepted, in any encoding.
+ * Whether a text may become a path segment, percent-encoded. A server may decode it before it splits the path, so
+ * nothing that separates or climbs is accepted, in any encoding.
  */
 export function isPathSegment(text: string): boolean {
   return text !== "" && text.isWellFormed() && !/[/\\%\p{Cc}]/u.test(text) && !/^\.+$/.test(text);

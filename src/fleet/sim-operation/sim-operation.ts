@@ -1,6 +1,6 @@
 /**
- * A SIM operation: one kind of change to one SIM, described as data. `set-speed-class` is built in; a platform
- * definition describes others. A run stores the description that it was submitted with: its rows are processed as planned.
+ * A SIM operation: one kind of change to one SIM, as data. `set-speed-class` is built in; a platform definition
+ * describes others. A run stores the description that it was submitted with: its rows are processed as planned.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
@@ -112,8 +112,8 @@ const keyFields: Readonly<Record<KeyColumn, Pick<InputField, "description" | "pa
 };
 
 /**
- * The operation as a profile uses it. Files of a profile identify SIMs by the column of its wording; where the path needs
- * the other id, that id becomes an input, which the inventory supplies if the file does not.
+ * The operation as a profile uses it. Files of a profile identify SIMs by the column of its wording; where the path
+ * needs the other id, that id becomes an input, which the inventory supplies if the file does not.
  */
 export function operationFor(operation: SimOperation, wording: Wording): SimOperation {
   const keyColumn = keyColumnOf(wording);

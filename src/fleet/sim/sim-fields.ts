@@ -26,8 +26,8 @@ export const secretFields: readonly string[] = [
 ];
 
 /**
- * Names of the fields to store: those in the configuration, and those of the operations, which plans require. A member of
- * an object that is stored as a whole is not named again.
+ * Names of the fields to store: those in the configuration, and those of the operations, which plans require. A member
+ * of an object that is stored as a whole is not named again.
  */
 export function keptFields(
   named: readonly string[],
@@ -72,8 +72,8 @@ export function pickFields(
 }
 
 /**
- * As `pickFields`, but visits one field after the other without intermediate objects, for lists of thousands. @returns the
- * fields that the record contained
+ * As `pickFields`, but visits one field after the other without intermediate objects, for lists of thousands.
+ * @returns the fields that the record contained
  */
 export function visitFields(
   record: Readonly<Record<string, unknown>>,

@@ -1,8 +1,8 @@
 /**
  * Cron expressions in a time zone. A time of day that a switch to daylight saving time skips fires later by the length
- * of the shift; one that occurs twice fires once. Schedules of every so many minutes continue by the minute. cron-parser finds
- * the times as if in UTC, since across shifts it skips some and returns others twice.
- * Expressions that it accepts but an operator hardly intends (too few fields, `H` for a random value) are rejected.
+ * of the shift; one that occurs twice fires once. Schedules of every so many minutes continue by the minute.
+ * cron-parser finds the times as if in UTC, since across shifts it skips some and returns others twice. Expressions
+ * that it accepts but an operator hardly intends (too few fields, `H` for a random value) are rejected.
  */
 import { CronExpressionParser } from "cron-parser";
 import { SimfleetError, messageOf } from "#core/errors.ts";

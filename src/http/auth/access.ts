@@ -1,7 +1,7 @@
 /**
- * Identifies a caller by a bearer token: one of the configuration or one in Redis, both known by their SHA-256 only, or a
- * JWT of an identity provider (jwt.ts). Every token is compared with every hash of the configuration in constant time, so
- * that the response time reveals nothing.
+ * Identifies a caller by a bearer token: one of the configuration or one in Redis, both known by their SHA-256 only, or
+ * a JWT of an identity provider (jwt.ts). Every token is compared with every hash of the configuration in constant
+ * time, so that the response time reveals nothing.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenOptions } from "#config/sections/http.ts";
@@ -199,7 +199,7 @@ export type AuthFailures = ReturnType<typeof openAuthFailures>;
 
 export function openAuthFailures({ clock, maxPerMinute }: { clock: Clock; maxPerMinute: number }) {
   const counted = countPerMinute(clock);
-  /** Counts a failure. @returns the error for the caller: the refusal, or TOO_MANY_REQUESTS once the limit is reached */
+  /** Counts a failure. @returns the caller's error: the refusal, or TOO_MANY_REQUESTS once the limit is reached */
   const count = (ip: string, refusal: SimfleetError): SimfleetError => {
     const { count: failures, leftMs } = counted(networkOf(ip));
     if (failures <= maxPerMinute) return refusal;

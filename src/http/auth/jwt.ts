@@ -1,6 +1,6 @@
 /**
- * Reads the JWTs of an identity provider: signed by one of its keys with one of the configured algorithms (never `none`,
- * never a shared secret), for us, by it, started and not over. The claims count only once all of that holds.
+ * Reads the JWTs of an identity provider: signed by one of its keys with one of the configured algorithms (never
+ * `none`, never a shared secret), for us, by it, started and not over. The claims count only once all of that holds.
  */
 import { createPublicKey } from "node:crypto";
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";

@@ -1,7 +1,7 @@
 /**
- * Reads the rows of a request: a CSV file as the body or as the form field `file`, or JSON that names a filter, SIMs or a
- * run. A file is passed on as it arrives, and never stored: whoever reads it makes rows of it. An upload that is too large or
- * stalls is rejected at once.
+ * Reads the rows of a request: a CSV file as the body or as the form field `file`, or JSON that names a filter, SIMs or
+ * a run. A file is passed on as it arrives, and never stored: whoever reads it makes rows of it. An upload that is too
+ * large or stalls is rejected at once.
  */
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
@@ -100,7 +100,7 @@ async function rowsOfForm(request: FastifyRequest, context: FileContext): Promis
 
 type FilePart = Extract<Multipart, { type: "file" }>;
 
-/** The files of a form. @throws SimfleetError REQUEST_INVALID for a form that cannot be read, or a file in another field */
+/** The files of a form. @throws SimfleetError REQUEST_INVALID for an unreadable form, or a file in another field */
 async function* partsOf(request: FastifyRequest): AsyncGenerator<FilePart> {
   try {
     for await (const part of request.parts()) {
@@ -129,7 +129,7 @@ function notOneFile(): SimfleetError {
 /** Yields a stream as it comes, counted. @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT */
 async function* metered(stream: Readable, { config, clock, reservation }: FileContext): AsyncGenerator<Buffer> {
   const { uploadBytes } = config.http;
-  // Ending the stream would end the connection, and with it the response: the rest of a rejected file is read and dropped.
+  // Ending the stream would end the connection, and so the response: the rest of a rejected file is read and dropped.
   const chunks = stream.iterator({ destroyOnReturn: false });
   try {
     for (;;) {

@@ -1,8 +1,8 @@
 /**
  * The audit log: who did what, when, and how it ended. It is an append-only Redis stream. Entries are removed after the
- * configured retention, never sooner. An entry is written before its change is made; the result is added afterwards to a
- * sorted set, scored by the entry's time. Neither is ever overwritten. An entry without a result means that the process
- * ended in between, or that the change is still in progress.
+ * configured retention, never sooner. An entry is written before its change is made; the result is added afterwards to
+ * a sorted set, scored by the entry's time. Neither is ever overwritten. An entry without a result means that the
+ * process ended in between, or that the change is still in progress.
  */
 import { olderThan } from "#events/feed.ts";
 import { parseInstant } from "#core/ago.ts";
@@ -16,8 +16,8 @@ import { inWordsOfRedis } from "#redis/node.ts";
 import { type AuditEntry, auditEntry, auditKindsOf, exportAudit, listAudit } from "./contract.ts";
 
 /**
- * Who is about to change what, without secrets and without the request's content: fields of an entry, empty where the entry
- * has null. `kind`: as the feature declares it, such as `runs`.
+ * Who is about to change what, without secrets and without the request's content: fields of an entry, empty where the
+ * entry has null. `kind`: as the feature declares it, such as `runs`.
  */
 export type AuditIntent = Readonly<
   Record<"who" | "role" | "action" | "did" | "target" | "from" | "requestId" | "kind", string>

@@ -90,8 +90,8 @@ export class AuthKeyService {
   }
 
   /**
-   * Starts a rotation, or resumes the one in progress, also one that was quarantined if a user asks for it. The consumer of
-   * the profile's queue, usually a worker, carries it out.
+   * Starts a rotation, or resumes the one in progress, also one that was quarantined if a user asks for it. The
+   * consumer of the profile's queue, usually a worker, carries it out.
    * @throws as `plan`
    */
   async rotate(of: KeyUser, { by, replaceId }: { by: string; replaceId?: string | undefined }) {

@@ -1,8 +1,8 @@
 /**
- * The stored record of an AuthKey rotation: one record per user, saved step by step. One script makes each transition and
- * emits its events, so an interrupted rotation can always be resumed or rolled back. Transitions:
+ * The stored record of an AuthKey rotation: one record per user, saved step by step. One script makes each transition
+ * and emits its events, so an interrupted rotation can always be resumed or rolled back. Transitions:
  *   begun -> making-room             both slots are taken, and the user named the AuthKey to revoke first
- *   begun | making-room -> creating  the existing AuthKeys are saved, to identify one that was created by a lost response
+ *   begun | making-room -> creating  the existing AuthKeys are saved, to identify one that a lost response created
  *   creating -> created              the new AuthKey's secret is stored encrypted
  *   created -> verified                the platform has accepted it
  *   verified -> delivered            every sink has it; each success is saved before the next sink is called
@@ -10,7 +10,7 @@
  *   active -> revoking             no process used the old AuthKey for the grace period; back if one uses it again
  *   revoking -> revoked -> done      the old AuthKey is gone
  *   any up to verified -> taking-back -> failed   the new AuthKey is revoked; the old one was never changed
- * Times of moves are Redis's. A transition can require that no process uses an AuthKey; the script checks this atomically.
+ * Times of moves are Redis's. A transition can require that no process uses an AuthKey; the script's check is atomic.
  */
 import { usersOf } from "#engine/authkey-users.ts";
 import { type MoveEvent, type StoreDeps, moveScript } from "#engine/move-record.ts";

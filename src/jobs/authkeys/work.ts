@@ -1,8 +1,8 @@
 /**
- * Replaces a profile's AuthKey without interrupting its calls. Each step starts from the record that the previous step saved
- * (record.ts lists the transitions), so after a crash the rotation still ends in one of two ways: the new AuthKey is in use
- * and the old one revoked, or the old one is in use and the new one revoked. It never revokes an AuthKey that this process
- * or another live process uses.
+ * Replaces a profile's AuthKey without interrupting its calls. Each step starts from the record that the previous step
+ * saved (record.ts lists the transitions), so after a crash the rotation still ends in one of two ways: the new AuthKey
+ * is in use and the old one revoked, or the old one is in use and the new one revoked. It never revokes an AuthKey that
+ * this process or another live process uses.
  */
 import { backoffMs } from "#core/backoff.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
@@ -331,14 +331,14 @@ async function takeBack(step: AuthKeyStep): Promise<AuthKeyResult> {
   });
 }
 
-// The AuthKeys of the user that a profile authenticates as, or of a sub-user that this user may manage (interface, section 1:
-// the Root user may manage all of them), and whether one can be rotated.
+// The AuthKeys of the user that a profile authenticates as, or of a sub-user that this user may manage (interface,
+// section 1: the Root user may manage all of them), and whether one can be rotated.
 
 export type AuthKeyAccount = ReturnType<typeof authKeyAccount>;
 
 /**
  * Its calls throw ConfigError if the platform definition lacks the operation.
- * @param of `purpose`: what a missing operation is needed for, as the start of a sentence; `user`: absent, the profile's own
+ * @param of `purpose`: what a missing operation is needed for, as a sentence's start; `user`: absent, the profile's own
  */
 export function authKeyAccount(
   client: Pick<PlatformClient, "call" | "whoAmI" | "prove">,
@@ -379,7 +379,7 @@ interface Situation extends KeyUser, Pick<AuthKeyDeps, "inUseHere"> {
 }
 
 /**
- * The AuthKey that a rotation replaces: the one that this process uses; of a sub-user's two, the one that was used last.
+ * The AuthKey that a rotation replaces: the one that this process uses; of a sub-user's two, the one used last.
  * @throws SimfleetError ROTATION_STATE_CONFLICT with the obstacle
  */
 export function keyToReplace(now: Situation): string {

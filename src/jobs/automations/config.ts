@@ -66,7 +66,7 @@ function readAutomations(entries: Written, known: Known, report: Report) {
   });
 }
 
-/** Fields that a condition can name: those of the SIM, and those of events as `event.field` (without prefix if there is no SIM). */
+/** Fields that a condition can name: the SIM's, and those of events as `event.field` (no prefix if there is no SIM). */
 function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly string[] {
   const ofEvents = types.flatMap((type) => Object.keys(factsOfEvent(type)?.fields ?? {}));
   const isAboutSims = types.some((type) => type.startsWith("sim."));

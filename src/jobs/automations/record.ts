@@ -1,6 +1,6 @@
 /**
- * The stored record of automations: the state and the counts of each, the task that each event led to, and the automations that caused each
- * run or sync, so that an automation that triggers itself is detected.
+ * The stored record of automations: the state and the counts of each, the task that each event led to, and the
+ * automations that caused each run or sync, so that an automation that triggers itself is detected.
  *   active -> paused -> active     by a user
  *   active -> stopped -> active    automatically, then by a user
  */
@@ -95,8 +95,8 @@ export function automationLog(deps: StoreDeps) {
 
   /**
    * Claims events for the task that would be started under an id.
-   * @returns the task of each event by the event's id: an earlier claim, or the given one; undefined if the claims would
-   *   exceed the hourly limit
+   * @returns the task of each event by the event's id: an earlier claim, or the given one; undefined if the claims
+   *   would exceed the hourly limit
    */
   const claim = async (
     name: string,

@@ -1,8 +1,8 @@
 /**
- * Acts on events for one automation. An event may be delivered more than once (crash, replay): it is claimed for its task
- * before the task starts, under an id with which the task can be started again without doing it twice. An automation that
- * triggers itself, exceeds its hourly limit, or has killed three workers is stopped and reports this. The service at the end
- * has the operations that the CLI and the HTTP API share.
+ * Acts on events for one automation. An event may be delivered more than once (crash, replay): it is claimed for its
+ * task before the task starts, under an id with which the task can be started again without doing it twice. An
+ * automation that triggers itself, exceeds its hourly limit, or has killed three workers is stopped and reports this.
+ * The service at the end has the operations that the CLI and the HTTP API share.
  */
 import { SimfleetError, messageOf, notConfigured } from "#core/errors.ts";
 import { dayMs, systemClock } from "#core/time.ts";
@@ -126,8 +126,8 @@ function stop(automation: Automation, reason: string, event: Event | undefined, 
   return log.move(automation, ["active"], { state: "stopped", reason }, stopped);
 }
 
-// Decides what an automation does with events: which of them match, and whether there is something to do. It has no side
-// effects, so that a dry run can show the decisions.
+// Decides what an automation does with events: which of them match, and whether there is something to do. It has no
+// side effects, so that a dry run can show the decisions.
 
 interface Decided {
   readonly event: Event;
@@ -258,8 +258,8 @@ export function automationService(automations: readonly Automation[], deps: Serv
 }
 
 /**
- * Previews its decisions on the events of at most the last day, oldest first, based on the current inventory; `done`: it
- * has acted on the event.
+ * Previews its decisions on the events of at most the last day, oldest first, based on the current inventory; `done`:
+ * it has acted on the event.
  */
 async function dryRun(automation: Automation, sinceMs: number, deps: ServiceDeps) {
   const decisions = [];

@@ -1,6 +1,6 @@
 /**
- * The Credential Sets of an account and the references to them, as far as the definition describes the operations. For missing
- * operations, `can…` returns false, and the others throw an error that says what to add.
+ * The Credential Sets of an account and the references to them, as far as the definition describes the operations. For
+ * missing operations, `can…` returns false, and the others throw an error that says what to add.
  */
 import type { PlatformClient } from "#api/client.ts";
 import * as api from "#api/operations/credentials.ts";

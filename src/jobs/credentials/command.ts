@@ -1,6 +1,6 @@
 /**
- * Runs a program from the configuration. Its input is passed only through standard input, so no process list shows it; its
- * environment contains none of simfleet's variables. No shell interprets the arguments.
+ * Runs a program from the configuration. Its input is passed only through standard input, so no process list shows it;
+ * its environment contains none of simfleet's variables. No shell interprets the arguments.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,10 +24,10 @@ export type CommandRunner = ReturnType<typeof commandRunner>;
 
 export function commandRunner({ env, clock, timeoutMs = 30 * secondMs }: Options) {
   /**
-   * @param terms `env` is added to its environment and contains no secret; when the signal aborts, the program is stopped;
-   *   `complaint` is omitted if the program knows a secret that simfleet does not know and therefore cannot redact
-   * @returns `output`: standard output, if the program succeeded; it may contain a secret. `fault`: fault of the program,
-   *   without known secrets; undefined if it succeeded
+   * @param terms `env` is added to its environment and contains no secret; when the signal aborts, the program is
+   *   stopped; `complaint` is omitted if the program knows a secret that simfleet does not know and so cannot redact
+   * @returns `output`: standard output, if the program succeeded; it may contain a secret. `fault`: fault of the
+   *   program, without known secrets; undefined if it succeeded
    * @throws the signal's reason
    */
   const run = async (

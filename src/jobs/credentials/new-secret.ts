@@ -13,8 +13,8 @@ import type { SinkDeps } from "./sinks.ts";
 const secretFields = z.record(z.string(), z.string().min(1)).refine((fields) => Object.keys(fields).length > 0);
 
 /**
- * The secret fields of a new Credential Set, without the constants. Multi-line values use line feeds only, since receivers
- * of a certificate may accept no other line breaks (interface, section 2).
+ * The secret fields of a new Credential Set, without the constants. Multi-line values use line feeds only, since
+ * receivers of a certificate may accept no other line breaks (interface, section 2).
  * @throws SimfleetError SECRET_GENERATION_FAILED
  */
 export async function newSecret(
@@ -56,8 +56,8 @@ async function textFrom(
 }
 
 /**
- * The secret fields of a set that a user changes: one field's value, or a JSON object of all fields. Without a `field`, a
- * value that is no JSON object is for the only field of its type.
+ * The secret fields of a set that a user changes: one field's value, or a JSON object of all fields. Without a `field`,
+ * a value that is no JSON object is for the only field of its type.
  * @throws SimfleetError REQUEST_INVALID, without a piece of the value
  */
 export function givenSecret(

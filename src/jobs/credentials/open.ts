@@ -40,8 +40,8 @@ export class CredentialService {
   readonly rotations: Rotations;
   readonly #kernel: Kernel;
   /**
-   * One job handles all rotations of a profile. It may be delayed for hours between two polls, and runs at once if a rotation
-   * is due, so that a new rotation does not wait for the grace period of another.
+   * One job handles all rotations of a profile. It may be delayed for hours between two polls, and runs at once if a
+   * rotation is due, so that a new rotation does not wait for the grace period of another.
    */
   readonly #queues: ProfileJobs;
   #context: work.RotationContext | undefined;
@@ -104,7 +104,7 @@ export class CredentialService {
     return { client: client(profile), deployment: config.deployment, maxSets: config.limits.credentialSets };
   }
 
-  /** The sets of an account, sorted by name, with their references where possible. @throws PlatformError, ConfigError */
+  /** An account's sets, sorted by name, with their references where possible. @throws PlatformError, ConfigError */
   async list(profile: string, signal: AbortSignal): Promise<routes.SetReport[]> {
     const sets = this.#sets(profile, signal);
     const found = (await sets.list()).toSorted((a, b) => (a.credentialsId < b.credentialsId ? -1 : 1));
@@ -192,8 +192,8 @@ export class CredentialService {
   }
 
   /**
-   * Starts a rotation, or resumes the one in progress, also one that was quarantined if a user asks for it. The consumer of
-   * the profile's rotations carries it out.
+   * Starts a rotation, or resumes the one in progress, also one that was quarantined if a user asks for it. The
+   * consumer of the profile's rotations carries it out.
    * @param how `by`: who requests it
    * @throws ConfigError for missing configuration, SimfleetError ROTATION_STATE_CONFLICT; nothing is changed then
    */

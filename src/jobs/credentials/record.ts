@@ -1,11 +1,11 @@
 /**
- * The stored record of a rotation: one per name, saved move by move, so an interrupted rotation can be resumed or rolled back.
- * Times are the wall clock of the process that made the move, since the waits take hours. Moves:
+ * The stored record of a rotation: one per name, saved move by move, so an interrupted rotation can be resumed or
+ * rolled back. Times are the wall clock of the process that made the move, since the waits take hours. Moves:
  *   planned -> generated            the new secret is generated and stored encrypted
  *   generated -> delivered        every sink has it; each success is saved before the next sink is called
  *   delivered -> created          successor: the new set exists on the platform
  *   created -> switched            every reference to the old set was changed to the new one, or a user confirmed it
- *   switched -> done               the old set was unused for the grace period, nothing refers to it, and it was deleted
+ *   switched -> done               the old set was unused for the grace period, nothing refers to it, and it is deleted
  *   delivered -> updated -> done  in-place: the set was updated with the new secret, and the update was verified
  *   delivered -> done             in-place, without a set before: the set was created
  *   planned | generated | delivered | created -> rolling-back -> failed   it cannot continue and was rolled back
@@ -76,7 +76,7 @@ export function rotationLog(deps: StoreDeps) {
       return store.begin(head.name, { ...head, state: "planned", nextAtMs: 0, tries: 0 });
     },
 
-    /** Records that a user has confirmed that nothing refers to the old set. @returns undefined if it waits for no such */
+    /** Records that a user confirmed that nothing refers to the old set. @returns undefined if it waits for no such */
     confirm: (of: Named, confirmed: Pick<RotationRecord, "confirmedAtMs" | "confirmedBy">) =>
       store.update(of, (present) =>
         present?.waitsFor === "confirmation" ? { change: { ...entering, ...confirmed } } : undefined,

@@ -1,8 +1,8 @@
 /**
- * Finds references to a Credential Set in a group's configuration: the keys `credentialsId` and `$credentialsId`, at any
- * depth of any entry. A name can contain placeholders (`psk-#{imsi}`) that the platform fills in for each SIM, so it may
- * match a set without containing its id; such a name is only reported, never changed. The same applies to a name in an entry
- * that is nested too deep to be written back. This code reads and keeps no other values.
+ * Finds references to a Credential Set in a group's configuration: the keys `credentialsId` and `$credentialsId`, at
+ * any depth of any entry. A name can contain placeholders (`psk-#{imsi}`) that the platform fills in for each SIM, so
+ * it may match a set without containing its id; such a name is only reported, never changed. The same applies to a name
+ * in an entry that is nested too deep to be written back. This code reads and keeps no other values.
  */
 import { isPlainObject } from "#core/plain-object.ts";
 import { isDeeperThan, maxLevels } from "#fleet/sim/sim-fields.ts";

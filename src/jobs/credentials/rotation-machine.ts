@@ -1,7 +1,7 @@
 /**
- * What rotations of Credential Sets and of AuthKeys share: the fields of their records, and how each step starts and ends. A
- * rotation continues from its record only, so it does not matter which process does it, or how the previous one ended.
- * The sealed secret is removed with the last move, not before.
+ * What rotations of Credential Sets and of AuthKeys share: the fields of their records, and how each step starts and
+ * ends. A rotation continues from its record only, so it does not matter which process does it, or how the previous one
+ * ended. The sealed secret is removed with the last move, not before.
  */
 import { randomInt } from "node:crypto";
 import type { Secret } from "#core/secrets/secret.ts";
@@ -26,9 +26,9 @@ export interface RotationFields extends CommonFields {
   /** Time of the next poll. */
   readonly nextAtMs: number;
   /**
-   * What it waits for, if not for time alone: the `grace` period of the old set; a `confirmation` by a user that nothing
-   * refers to the old set anymore; a `reference` to it that simfleet cannot change; after a `fault`, the next attempt; a
-   * user, because the current step killed three workers (`quarantined`).
+   * What it waits for, if not for time alone: the `grace` period of the old set; a `confirmation` by a user that
+   * nothing refers to the old set anymore; a `reference` to it that simfleet cannot change; after a `fault`, the next
+   * attempt; a user, because the current step killed three workers (`quarantined`).
    */
   readonly waitsFor?: NonNullable<RotationReport["waitsFor"]>;
   /** Reason why it waits or failed, for display. */
@@ -138,8 +138,8 @@ export class RotationStep<R extends RotationFields, Deps extends RotationDeps<R>
   }
 
   /**
-   * Keeps secrets registered for redaction until the step ends, because errors in between may contain them as echoed by the
-   * platform or a sink, and are stored in the record and reported.
+   * Keeps secrets registered for redaction until the step ends, because errors in between may contain them as echoed by
+   * the platform or a sink, and are stored in the record and reported.
    */
   hold(...secrets: readonly Secret[]): void {
     this.#held.push(...secrets);

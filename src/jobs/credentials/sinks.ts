@@ -1,7 +1,7 @@
 /**
- * Delivers a new secret to its sinks, before the platform receives it. After a crash or a lost response a sink can receive the
- * same secret twice: a file is replaced by an identical one, a program gets the rotation's id in SIMFLEET_ROTATION_ID, and
- * a message's id contains the rotation's id.
+ * Delivers a new secret to its sinks, before the platform receives it. After a crash or a lost response a sink can
+ * receive the same secret twice: a file is replaced by an identical one, a program gets the rotation's id in
+ * SIMFLEET_ROTATION_ID, and a message's id contains the rotation's id.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { unlink } from "node:fs/promises";

@@ -214,8 +214,8 @@ async function deliver(step: CredentialStep): Promise<RotationResult> {
   return handOverToAll(step, rotation.sinks, give, { type: "credential.handed-over", fields: {} });
 }
 
-// The steps that send the new secret to the platform. After a lost response, or a rejection that follows one, they check
-// whether the set exists and was created by this rotation: its description contains the rotation's id.
+// The steps that send the new secret to the platform. After a lost response, or a rejection that follows one, they
+// check whether the set exists and was created by this rotation: its description contains the rotation's id.
 
 /** Maximum clock difference for attributing a set to this rotation by its creation time. */
 const maxClockDriftMs = 10 * minuteMs;
@@ -261,7 +261,7 @@ function finishInPlace(step: CredentialStep, ...events: readonly MoveEvent[]): R
   return finish(step, { currentId: step.record.newId, rotatedAtMs: step.nowMs }, ...events);
 }
 
-/** Sends the new secret. A failure does not count if this attempt or an earlier one, whose response was lost, has succeeded. */
+/** Sends the new secret. A failure does not count if this attempt or an earlier one, its response lost, succeeded. */
 async function send(step: CredentialStep, how: "create" | "update"): Promise<void> {
   const { record, rotation, sets } = step;
   const secrets = await step.secrets();
@@ -293,9 +293,9 @@ function isOurs(found: CredentialSet, { rotationId, startedAtMs }: RotationRecor
   return found.createdAtMs === undefined || found.createdAtMs >= startedAtMs - maxClockDriftMs - secondMs;
 }
 
-// The steps that replace the old set by its successor: everything that refers to it is changed to refer to the new one, by
-// simfleet or manually, and it is deleted after it was unused for the grace period. It is never deleted while anything
-// refers to it or while the new set does not exist.
+// The steps that replace the old set by its successor: everything that refers to it is changed to refer to the new one,
+// by simfleet or manually, and it is deleted after it was unused for the grace period. It is never deleted while
+// anything refers to it or while the new set does not exist.
 
 /** Limits the rounds if someone else edits groups at the same time. */
 const maxRounds = 3;
@@ -411,8 +411,8 @@ function finish(step: CredentialStep, change: RotationChange, ...events: readonl
   return move({ state: "done", finishedAtMs: step.nowMs, sealed: undefined, ...change }, ...events, rotated);
 }
 
-// rolling-back -> failed: groups refer to the old set again, and the successor is deleted if nothing refers to it. A sink
-// cannot return the new value: sinks that already have it are reported.
+// rolling-back -> failed: groups refer to the old set again, and the successor is deleted if nothing refers to it. A
+// sink cannot return the new value: sinks that already have it are reported.
 
 async function rollBack(step: CredentialStep): Promise<RotationResult> {
   const { strategy, failure: reason = "", handedToNames } = step.record;

@@ -1,13 +1,13 @@
 /**
- * Checks a drop folder once and advances every file as far as possible. The state of a file consists only of its place, its
- * name, and its run in the ledger, so it has no record of the engine: a user can move it, any process can continue after
- * another was killed, and several can watch one folder.
- *   unchanged in the folder     ->  processing/NAME.RUN.csv        renamed; the process that renames it continues at once
+ * Checks a drop folder once and advances every file as far as possible. The state of a file consists only of its place,
+ * its name, and its run in the ledger, so it has no record of the engine: a user can move it, any process can continue
+ * after another was killed, and several can watch one folder.
+ *   unchanged in the folder     ->  processing/NAME.RUN.csv        renamed; the renaming process continues at once
  *   no run with this id         ->  submitted with it, or rejected: failed/ with NAME.RUN.problem.txt
  *   the run has ended           ->  done/ or failed/, with NAME.RUN.results.csv
  *   three workers died with it  ->  failed/ with NAME.RUN.problem.txt
- * Another process continues with a claimed file if nothing has happened to it for the settle time. Repeating a step has no
- * effect: the run's id and the event's mark make both unique.
+ * Another process continues with a claimed file if nothing has happened to it for the settle time. Repeating a step has
+ * no effect: the run's id and the event's mark make both unique.
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -109,9 +109,9 @@ export class DropFolderWork {
   }
 
   /**
-   * Detects when a file is complete: its fingerprint was the same in every poll for long enough. No file system shows whether
-   * a writer has finished; an unchanged file can be detected on all of them, including network mounts. Only this process's
-   * clock is used, so the files' times may come from any other clock.
+   * Detects when a file is complete: its fingerprint was the same in every poll for long enough. No file system shows
+   * whether a writer has finished; an unchanged file can be detected on all of them, including network mounts. Only
+   * this process's clock is used, so the files' times may come from any other clock.
    */
   #isStill(name: string, fingerprint: string): boolean {
     const { clock, folder } = this.#deps;
@@ -123,7 +123,7 @@ export class DropFolderWork {
   }
 
   /**
-   * Does the work unless it is delayed. A fault is reported when it first occurs or changes, and delays the next attempt.
+   * Does the work unless delayed. A fault is reported when it first occurs or changes, and delays the next attempt.
    * @returns whether it succeeded
    */
   async #try(what: string, work: () => Promise<void>): Promise<boolean> {
@@ -223,8 +223,8 @@ export class DropFolderWork {
   }
 
   /**
-   * Writes the problem next to the file, reports, and moves the file: the last step, since the file is not checked again
-   * afterwards.
+   * Writes the problem next to the file, reports, and moves the file: the last step, since the file is not checked
+   * again afterwards.
    */
   async #close(
     file: TakenName,
@@ -314,7 +314,7 @@ export function droppedFileRuns(deps: { runService: RunService; clock: Clock; fo
       }
     },
 
-    /** The run; undefined if it does not exist. `isGood`: every row is done or skipped; `sha256`: of the file as it was read */
+    /** The run; undefined if there is none. `isGood`: every row is done or skipped; `sha256`: of the file as read */
     async status(runId: string) {
       if (!(await runService.exists(runId))) return undefined;
       const { state, tally: counts, reason, sha256 } = await runService.record(runId);
@@ -337,11 +337,11 @@ function isAboutTheFile(thrown: unknown): thrown is SimfleetError {
   return (thrown.code === "INPUT_INVALID" || thrown.code === "USAGE") && !isOfTheSystem;
 }
 
-// The drop folder in the file system: listing files, and moves that are atomic. The only assumption is that the file system
-// renames atomically within one folder.
+// The drop folder in the file system: listing files, and moves that are atomic. The only assumption is that the file
+// system renames atomically within one folder.
 //   (path)  ->  processing/  ->  done/ | failed/
-// Anyone who can write to the folder can replace anything in it at any moment. So the three subfolders are checked and held
-// open for a round, and on Linux accessed through the open handles, not through their names; open-file.ts opens files.
+// Anyone who can write to the folder can replace anything in it at any time. So the three subfolders are checked and
+// held open for a round, and on Linux accessed through the open handles, not by name; open-file.ts opens files.
 
 export type Place = "incoming" | "processing" | "done" | "failed";
 
@@ -363,8 +363,8 @@ export class Folder {
   }
 
   /**
-   * Creates missing subfolders and holds them open until `close`. The folder itself must exist: it may be a mount that is
-   * currently absent.
+   * Creates missing subfolders and holds them open until `close`. The folder itself must exist: it may be a mount that
+   * is currently absent.
    * @throws FileRefusedError if a subfolder is a link, not a folder, or belongs to another user
    */
   async open(): Promise<void> {
@@ -398,8 +398,8 @@ export class Folder {
   }
 
   /**
-   * The matching files of a place, oldest first. In the folder itself links, folders and pipes are ignored; one that has
-   * replaced a file since is refused when it is opened.
+   * The matching files of a place, oldest first. In the folder itself links, folders and pipes are ignored; one that
+   * has replaced a file since is refused when it is opened.
    */
   async list(place: Place, isWanted: (name: string) => boolean) {
     const entries = await readdir(this.pathOf(place), { encoding: "buffer" });
@@ -476,8 +476,8 @@ function unless(code: string): (thrown: unknown) => undefined {
   };
 }
 
-// File names in a drop folder. The name of a claimed file contains the id of its run, so that users can look up its outcome
-// and no two files ever have the same name.
+// File names in a drop folder. The name of a claimed file contains the id of its run, so that users can look up its
+// outcome and no two files ever have the same name.
 
 /** Names that programs use for unfinished files: rsync, FTP clients, browsers, editors. */
 const unfinished = /^\.|\.(?:part|tmp|filepart|crdownload)$|~$/i;

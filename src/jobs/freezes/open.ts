@@ -1,4 +1,4 @@
-/** The routes of freezes. A report also says what a freeze of all changes reaches: runs, and the processes that work on them. */
+/** The routes of freezes. A report also says what a freeze of all changes reaches: runs, and the processes on them. */
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { isoTime } from "#core/time.ts";
 import type { OrderedFreeze } from "#engine/freezes.ts";

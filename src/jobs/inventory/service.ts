@@ -1,4 +1,4 @@
-/** The inventory of a process: what is stored of SIMs and syncs, the operations on syncs, and the counts of the fleet. */
+/** The inventory of a process: what is stored of SIMs and syncs, operations on syncs, and the counts of the fleet. */
 import type { Activity } from "#engine/activity-log.ts";
 import { reportOf } from "#contract/fields.ts";
 import { reportOfProblem } from "#engine/problem.ts";
@@ -23,7 +23,7 @@ export function openInventory(kernel: Kernel) {
   const context = { ...kernel, syncs, inventory: store };
 
   /**
-   * Starts a sync, or resumes an interrupted one. The consumer of the profile's syncs, usually a worker, carries it out.
+   * Starts a sync, or resumes an interrupted one. The consumer of the profile's syncs, usually a worker, runs it.
    * @param order `by`: who requests it
    */
   const sync = async (profile: string, order: { by: string; mode?: "resume" | "restart" }) => {
@@ -39,7 +39,7 @@ export function openInventory(kernel: Kernel) {
     return state === undefined ? undefined : reportOfSync(state);
   };
 
-  /** Reads the SIMs of a profile, unless a sync has since this instant of Redis's clock. @returns why that is not over */
+  /** Reads a profile's SIMs, unless a sync has since this instant of Redis's clock. @returns why that is not over */
   const syncSince = async (profile: string, atMs: number, signal: AbortSignal): Promise<Interruption | undefined> => {
     const isListed = async (): Promise<boolean> => ((await store.facts(profile)).listedAtMs ?? 0) > atMs;
     if (await isListed()) return undefined;
@@ -75,8 +75,8 @@ export function openInventory(kernel: Kernel) {
   return { service, store, syncs, isServed: queues.isServed, syncSince, consume };
 }
 
-// Counts of the fleet, current and over time: one point of the history every five minutes, kept for a week, in a sorted set
-// by time.
+// Counts of the fleet, current and over time: one point of the history every five minutes, kept for a week, in a sorted
+// set by time.
 
 /** A report of the fleet is kept for so long at least: counting a large inventory takes a while. */
 const minKeptMs = 3_000;

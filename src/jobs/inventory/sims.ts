@@ -1,6 +1,6 @@
 /**
- * Reads of the inventory: lists, counts, the fields with their values, and exports. A list of any length is sorted by the key,
- * from the keys alone. By anything else, the SIMs are read and sorted in memory, so their number is limited.
+ * Reads of the inventory: lists, counts, the fields with their values, and exports. A list of any length is sorted by
+ * the key, from the keys alone. By anything else, the SIMs are read and sorted in memory, so their number is limited.
  */
 import { type Clock, isoTime } from "#core/time.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -310,8 +310,8 @@ export async function fieldsOf(inventory: Inventory, profile: string, keyColumn:
   return fields.slice(0, maxFields);
 }
 
-// Names of fields that no SIM has are rejected. `speedclass!=s1.fast` (wrong case) would otherwise select every SIM, since a
-// SIM without the field matches `!=` and `not exists`; and an exported column of that name would be empty.
+// Names of fields that no SIM has are rejected. `speedclass!=s1.fast` (wrong case) would otherwise select every SIM,
+// since a SIM without the field matches `!=` and `not exists`; and an exported column of that name would be empty.
 
 interface Searched extends Pick<Selection, "profile" | "keyColumn"> {
   readonly facts: InventoryFacts;

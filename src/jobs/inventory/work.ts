@@ -1,7 +1,7 @@
 /**
- * Reads the whole fleet through the paginated list into the inventory, and marks SIMs that the list no longer shows as gone.
- * The position is saved with every page, so a sync interrupted by a crash or a spent quota resumes at that page; SIMs are
- * marked only after the last page. Requesting a page and storing the one before overlap.
+ * Reads the whole fleet through the paginated list into the inventory, and marks SIMs that the list no longer shows as
+ * gone. The position is saved with every page, so a sync interrupted by a crash or a spent quota resumes at that page;
+ * SIMs are marked only after the last page. Requesting a page and storing the one before overlap.
  */
 import type { Page } from "#api/pages.ts";
 import { type SimRecord, listSims, listSubscribers } from "#api/operations/sims.ts";

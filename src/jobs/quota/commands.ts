@@ -68,9 +68,9 @@ function resetText({ secondsToRefresh, refreshDoubtSeconds }: BucketReport): str
   return `${(refreshDoubtSeconds ?? 0) > 0 ? "about " : ""}${duration(secondsToRefresh * 1_000)}`;
 }
 
-// The text that requests a higher quota (interface, section 8, rule 5), with the rate that was measured; a user completes it.
+// The text that requests a higher quota (interface, section 8, rule 5), with the measured rate; a user completes it.
 
-/** One for each group of a profile's quotas; quotas that are counted by address are left out. `calls`: method and path */
+/** One for each group of a profile's quotas; those counted by address are left out. `calls`: method and path */
 function limitRequests(buckets: readonly BucketReport[], { profile, deployment }: Config) {
   const known = knownCalls(deployment);
   return buckets.flatMap(({ profiles, group, limit, windows, waiters, periodSeconds }) => {

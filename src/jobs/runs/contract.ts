@@ -192,10 +192,10 @@ export const verdicts = [
   "invalid",
 ] as const;
 /**
- * What a run would do with a row: `change`: a call that changes the SIM, as far as the inventory knows; `unchanged`: the
- * SIM is already as requested; `not-in-inventory`: the inventory was synced, and the SIM is missing from it or gone; `duplicate`:
- * shares the call of an earlier row; `conflict`: another row requests different values for its SIM; `rejected`: the
- * SIM does not match what the operation requires.
+ * What a run would do with a row: `change`: a call that changes the SIM, as far as the inventory knows; `unchanged`:
+ * the SIM is already as requested; `not-in-inventory`: the inventory was synced, and the SIM is missing from it or
+ * gone; `duplicate`: shares the call of an earlier row; `conflict`: another row requests different values for its SIM;
+ * `rejected`: the SIM does not match what the operation requires.
  */
 export type RowVerdict = (typeof verdicts)[number];
 

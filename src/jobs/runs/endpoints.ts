@@ -100,8 +100,8 @@ function planEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
 }
 
 /**
- * Plans the rows of a request, and uses the draft. A file is read as it arrives, since only its end tells which request it
- * is; other rows are read when the request is carried out.
+ * Plans the rows of a request, and uses the draft. A file is read as it arrives, since only its end tells which request
+ * it is; other rows are read when the request is carried out.
  */
 async function drafted<T>(
   { rows, query }: { readonly rows: Rows; readonly query: OrderQuery },

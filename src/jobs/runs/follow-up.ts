@@ -1,7 +1,7 @@
 /**
- * The rows of a run as the rows of a new one: a retry takes the unsuccessful ones again; an undo restores what the others changed,
- * by the operation that undoes it. A SIM is restored only if it still is as the run left it: a later change, by a user or by another
- * run, is kept and reported as skipped.
+ * The rows of a run as the rows of a new one: a retry takes the unsuccessful ones again; an undo restores what the
+ * others changed, by the operation that undoes it. A SIM is restored only if it still is as the run left it: a later
+ * change, by a user or by another run, is kept and reported as skipped.
  */
 import type { Rows } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -39,8 +39,8 @@ export type RetriedRows = Omit<Extract<Rows["from"], { readonly retryOf: string 
 /**
  * The rows of a retry.
  * @param newRunId the id of the retry, if it was fixed in advance
- * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended; its rows throw if none has such an outcome, or another run
- *   has taken rows whose calls are unsafe to repeat
+ * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended; its rows throw if none has such an outcome, or
+ *   another run has taken rows whose calls are unsafe to repeat
  */
 export function retrySource(
   run: RunRecord,
@@ -93,7 +93,7 @@ function otherOutcomes({ tally }: RunRecord, asked: readonly Outcome[]): string 
   return `. Other rows (${counts}) are retried only if the request names their outcome, as --outcome ${others[0]}`;
 }
 
-/** The rows that are wanted, numbered from 0. @param of takes their outcomes, and how many rows share the call of one */
+/** The wanted rows, numbered from 0. @param of takes their outcomes, and how many rows share the call of one */
 async function* wantedRows(
   run: RunRecord,
   ledger: Ledger,
@@ -130,8 +130,8 @@ interface Undo {
 /**
  * The rows of an undo.
  * @param newRunId the id of the undo, if it was fixed in advance
- * @throws SimfleetError RUN_STATE_CONFLICT if the run neither has ended nor is paused, or cannot be undone; its rows throw
- *   if it has changed nothing, or was undone by calls that are unsafe to repeat
+ * @throws SimfleetError RUN_STATE_CONFLICT if the run neither has ended nor is paused, or cannot be undone; its rows
+ *   throw if it has changed nothing, or was undone by calls that are unsafe to repeat
  */
 export function undoSource(run: RunRecord, deps: UndoDeps, newRunId: string | undefined): DraftSource {
   assertEnded(run, "undone");

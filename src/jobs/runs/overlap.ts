@@ -1,11 +1,11 @@
 /**
- * Runs that overlap: rows of an older run that have no outcome yet, although a newer run sets the same field of their SIM. The
- * run that started last wins, so the newer run gives these rows their outcome before its first call: `skipped`, superseded.
+ * Runs that overlap: rows of an older run without an outcome, although a newer run sets the same field of their SIM.
+ * The run that started last wins, so it gives these rows their outcome before its first call: `skipped`, superseded.
  *
  * The start of a run notes which runs are older, but for those that its plan has found to share nothing with it
  * (start-run.lua). From then on no work on these runs starts, and work in progress stops after its calls in flight
- * (run-watch.ts). Once none is in flight, any process that needs to make a call of one of the runs settles the overlap. To
- * repeat that has no effect, so a crash does no harm.
+ * (run-watch.ts). Once none is in flight, any process that needs to make a call of one of the runs settles the overlap.
+ * To repeat that has no effect, so a crash does no harm.
  */
 import { systemClock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
@@ -97,8 +97,8 @@ function isShared(one: Target, other: Target): boolean {
 
 /**
  * Compares a draft with the runs that have started and are not over.
- * @returns those whose rows it would supersede if it started now, and of how many SIMs; and those that it shares nothing with,
- *   which stays so, since rows do not change
+ * @returns those whose rows it would supersede if it started now, and of how many SIMs; and those that it shares
+ *   nothing with, which stays so, since rows do not change
  */
 export async function compareDraft({ draftId, head }: Pick<Draft, "draftId" | "head">, ledger: Ledger) {
   const { operations, segments, profile } = head;

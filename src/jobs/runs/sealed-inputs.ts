@@ -1,5 +1,5 @@
 /**
- * Seals the secret inputs of rows before they are stored, and opens them for the call. Their cells are not stored at all.
+ * Seals the secret inputs of rows before they are stored, and opens them for the call. Their cells are never stored.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secrets/secret.ts";
@@ -61,8 +61,8 @@ export function inputSeal(seal: Seal | undefined) {
 }
 
 /**
- * The value is known as a secret only while it is sealed: a short one, such as a PIN, would otherwise be cut out of every
- * text that contains it by chance.
+ * The value is known as a secret only while it is sealed: a short one, such as a PIN, would otherwise be cut out of
+ * every text that contains it by chance.
  */
 async function sealed(key: Seal, value: string): Promise<string> {
   const secret = new Secret(value);

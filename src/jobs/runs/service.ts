@@ -101,8 +101,8 @@ export class RunService {
    * Plans rows; makes no call. The draft has to be kept, submitted or discarded; it expires within an hour.
    * @param signal aborts when the caller no longer waits for the plan
    * @throws IntakeError for a file that cannot be read as input, or an invalid value for all rows; the signal's reason
-   * @throws SimfleetError OPERATION_NOT_FOUND, USAGE for a filter without a required value or secret inputs without a key,
-   *   STORE_FULL
+   * @throws SimfleetError OPERATION_NOT_FOUND, USAGE for a filter without a required value or secret inputs without a
+   *   key, STORE_FULL
    */
   async draft(from: RowOrigin, order: Order, signal?: AbortSignal): Promise<Planned> {
     const { profile, options, set, fromResults, allowUnlisted, confirm } = order;
@@ -243,7 +243,7 @@ export class RunService {
     });
   }
 
-  /** Completes the head of a run, commits it, and enqueues its jobs. A crash after the commit: any worker enqueues them. */
+  /** Completes a run's head, commits it, and enqueues its jobs. A crash after the commit: any worker enqueues them. */
   #begin(
     head: Omit<RunHead, "createdAtMs">,
     { by, calls, state }: { readonly by: string; readonly calls: number; readonly state: RunState },

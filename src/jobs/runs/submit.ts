@@ -1,6 +1,6 @@
 /**
- * What decides whether planned rows become a run, and in which state. Every run is started through here: from a plan that
- * was kept, from rows that come with the request, as a retry, or as an undo.
+ * What decides whether planned rows become a run, and in which state. Every run is started through here: from a plan
+ * that was kept, from rows that come with the request, as a retry, or as an undo.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { IntakeError, SimfleetError } from "#core/errors.ts";
@@ -27,8 +27,8 @@ export interface Submission {
 /**
  * The state in which a run of these rows starts.
  * @throws IntakeError if rows are invalid and `partial` is not set
- * @throws SimfleetError NOT_CONFIRMED, USAGE if there are more changes than the policy allows, RUN_STATE_CONFLICT if an undo
- *   would restore nothing
+ * @throws SimfleetError NOT_CONFIRMED, USAGE if there are more changes than the policy allows, RUN_STATE_CONFLICT if an
+ *   undo would restore nothing
  */
 export function firstState(
   report: PlanReport,

@@ -1,7 +1,7 @@
 /**
  * The stored record of a schedule: its next time, its task in progress, its last result. A move is made only from the
- * revision in which the record was read, so if several processes see the same time come, one of them acts. work.ts lists
- * the moves.
+ * revision in which the record was read, so if several processes see the same time come, one of them acts. work.ts
+ * lists the moves.
  */
 import { type Change, type RecordFields, stateStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/move-record.ts";

@@ -1,8 +1,8 @@
 /**
- * Processes one schedule: checks whether its time has come, starts its task, and follows the task to its end. Every move
- * depends only on the record and is made by one process (record.ts), so it does not matter which process polls, how
- * often, or how the previous one ended. A task is started under the execution's id: starting it again after a crash returns
- * the task that was started before. The states follow from the record and the time, so none is stored:
+ * Processes one schedule: checks whether its time has come, starts its task, and follows the task to its end. Every
+ * move depends only on the record and is made by one process (record.ts), so it does not matter which process polls,
+ * how often, or how the previous one ended. A task is started under the execution's id: starting it again after a crash
+ * returns the task that was started before. The states follow from the record and the time, so none is stored:
  *   any       -> starting | queued   its time has come (`due`), as the overlap policy says
  *   idle      -> queued              a user asks for an execution, which waits for one in progress
  *   queued    -> starting            the previous execution has ended
@@ -121,8 +121,8 @@ function pointOf({ schedule, record }: Poll, state: ScheduleState): string | und
 }
 
 /**
- * When the schedule's time is to be handled: at once if it is unknown or was set by a clock that was ahead, never while the
- * schedule is paused.
+ * When the schedule's time is to be handled: at once if it is unknown or was set by a clock that was ahead, never while
+ * the schedule is paused.
  */
 function dueAtMs({ schedule, record: { dueMs, paused, pattern, setAtMs = 0 }, nowMs }: Poll): number {
   if (paused !== undefined) return dueMs === undefined ? Number.POSITIVE_INFINITY : 0;
@@ -291,8 +291,8 @@ function missedEvent({ task }: Schedule, dueMs: number, more: MoveEvent["fields"
   return { type: "schedule.missed", fields: { job: task.job, due: new Date(dueMs).toISOString(), ...more } };
 }
 
-// Polls schedules in every worker. A poll depends only on the record, and of several processes that poll at once one makes a
-// move, so the workers need no agreement on who polls.
+// Polls schedules in every worker. A poll depends only on the record, and of several processes that poll at once one
+// makes a move, so the workers need no agreement on who polls.
 
 /** Name under which the processes that poll schedules are registered. */
 export const schedulesQueue = "schedules";
@@ -369,8 +369,8 @@ export function jitterOf({ name, jitterMs }: Pick<Schedule, "name" | "jitterMs">
 
 /**
  * The times from `dueMs` (included) to now.
- * @returns the latest of them, and how many, up to `maxCounted`; `isMissed`: the latest passed so long ago that no worker
- *   can have been running, or its window has passed; `isInTime`: its task may still start
+ * @returns the latest of them, and how many, up to `maxCounted`; `isMissed`: the latest passed so long ago that no
+ *   worker can have been running, or its window has passed; `isInTime`: its task may still start
  */
 export function passedTimes(schedule: Schedule, dueMs: number, nowMs: number) {
   const { cron, missed } = schedule;

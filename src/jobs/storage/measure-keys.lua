@@ -1,7 +1,7 @@
--- Finds keys by their common prefix, with the memory of each. SCAN runs in a script, so that a cluster asks the right node.
+-- Finds keys by their common prefix, with the memory of each. SCAN runs in a script, so a cluster asks the right node.
 --
 -- KEYS  1 a key of the slot
--- ARGV  1 cursor of SCAN   2 pattern   3 how many keys to visit   4 members of a key that are measured to estimate the rest
+-- ARGV  1 cursor of SCAN   2 pattern   3 how many keys to visit   4 members measured per key to estimate the rest
 -- Returns the next cursor, then each key and its bytes
 -- Atomic: reads only.
 

@@ -151,8 +151,8 @@ export function watchStorage(storage: StorageService, logger: Logger): () => Pro
   };
 }
 
-// One sweep: removes what has been kept for long enough. Rows are archived first, if there is an archive; a run whose rows
-// cannot be archived keeps them. Every removal may be interrupted and is completed by the next sweep.
+// One sweep: removes what has been kept for long enough. Rows are archived first, if there is an archive; a run whose
+// rows cannot be archived keeps them. Every removal may be interrupted and is completed by the next sweep.
 
 export interface SweepDeps extends Pick<
   Kernel,
@@ -217,8 +217,8 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
 }
 
 // The archive: the results and the report of a run as files, written before its rows are removed from Redis. A run is
-// archived when both files are on disk and the results, read back, have the hash of what was written and a row for every
-// row of the run.
+// archived when both files are on disk and the results, read back, have the hash of what was written and a row for
+// every row of the run.
 //
 //   <folder>/2026/11/r-20261120-103045-x7k2m9ab.results.csv.gz
 //   <folder>/2026/11/r-20261120-103045-x7k2m9ab.report.json
@@ -226,8 +226,8 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
 /**
  * Writes a run to the archive; files of an earlier attempt are replaced.
  * @returns the path of the results; undefined without an archive, and if the removal had started before
- * @throws the error of the file system or of the rows; SimfleetError RESULTS_NOT_WRITABLE if what was written does not read
- *   back
+ * @throws the error of the file system or of the rows; SimfleetError RESULTS_NOT_WRITABLE if what was written does not
+ *   read back
  */
 async function archiveRun(run: RunRecord, { config, archiveOf }: SweepDeps): Promise<string | undefined> {
   const { runId, createdAtMs, total } = run;
@@ -288,8 +288,8 @@ export async function noteProfiles(profiles: readonly string[], nowMs: number, {
 }
 
 /**
- * The noted profiles that are not among the configured ones, and since when no worker has had them and no sync of them has
- * started, longest unused first.
+ * The noted profiles that are not among the configured ones, and since when no worker has had them and no sync of them
+ * has started, longest unused first.
  */
 export async function formerProfiles(configured: readonly string[], { redis, keys }: Deps) {
   const noted = await redis.zrange(profilesKey(keys), "0", "-1", "WITHSCORES");
@@ -304,7 +304,7 @@ export async function formerProfiles(configured: readonly string[], { redis, key
 }
 
 /**
- * Removes what features store of a profile, and its rotations. A removal that was interrupted is completed by the next one.
+ * Removes what features store of a profile, and its rotations. The next removal completes an interrupted one.
  * @returns false if a rotation of it is in progress: nothing is removed then
  */
 async function removeProfile(
@@ -325,7 +325,7 @@ async function removeProfile(
   return true;
 }
 
-/** Removes the inventories that these profiles had before they came to share one, and those that no profile has anymore. */
+/** Removes the inventories that these profiles had before they shared one, and those that no profile has anymore. */
 export async function removeUnusedInventories(profiles: readonly string[], { redis, keys }: Deps): Promise<void> {
   const { left, nameOf, names } = await readSharing({ redis, keys });
   const unshared = profiles.filter((profile) => nameOf(profile) !== profile && !names.has(profile));
@@ -345,7 +345,7 @@ async function removeKeys(word: string, name: string, { redis, keys }: Deps): Pr
   for (let at = 0; at < found.length; at += removedAtOnce) await redis.unlink(found.slice(at, at + removedAtOnce));
 }
 
-// How much of Redis's memory each kind of data uses. The kind follows from the key's first word after the common prefix.
+// How much of Redis's memory each kind of data uses. The kind follows from the key's first word after the prefix.
 
 const measureScript = Script.load(new URL("./measure-keys.lua", import.meta.url));
 const keysAtOnce = 500;

@@ -1,6 +1,6 @@
 /**
- * Runs the tasks of schedules and automations through the same services that users call. Beginning a task twice under one
- * key returns the first result: a run's id is derived from the key, and a sync or rotation in progress is resumed.
+ * Runs the tasks of schedules and automations through the same services that users call. Beginning a task twice under
+ * one key returns the first result: a run's id is derived from the key, and a sync or rotation in progress is resumed.
  */
 import { Readable } from "node:stream";
 import { SimfleetError } from "#core/errors.ts";
@@ -27,8 +27,8 @@ interface Deps {
 }
 
 /**
- * How a task is started. `sinceMs`: a rotation that started after this time belongs to this task. `isLate`: whether a run must
- * not start anymore, asked when it has been planned.
+ * How a task is started. `sinceMs`: a rotation that started after this time belongs to this task. `isLate`: whether a
+ * run must not start anymore, asked when it has been planned.
  */
 interface Beginning {
   readonly isLate?: () => boolean;

@@ -1,6 +1,6 @@
 /**
- * The bearer tokens of the control API that are stored in Redis, in addition to those of the configuration. Only the SHA-256 of a
- * token is stored. Workers look tokens up with each request, so that a new one is valid and a revoked one invalid at once.
+ * The bearer tokens of the control API in Redis, in addition to those of the configuration. Only the SHA-256 of a token
+ * is stored. Workers look tokens up with each request, so a new one is valid and a revoked one invalid at once.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";

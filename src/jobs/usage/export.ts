@@ -1,7 +1,7 @@
 /**
- * The export of the usage of a whole account: the calls that make it, and the file. The file lies on another host, at an
- * address that works without credentials: it is neither stored nor shown, no redirect is followed, and the host has to be
- * among those of the platform definition. The address is checked while the connection is made (webhook-address.ts).
+ * The export of the usage of a whole account: the calls that make it, and the file. That lies on another host, at an
+ * address that works without credentials: it is neither stored nor shown, no redirect is followed, and the host has to
+ * be among those of the platform definition. The address is checked as the connection is made (webhook-address.ts).
  */
 import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";

@@ -1,7 +1,7 @@
 /**
  * Reads the usage of a fleet: has the platform export the current month and day, waits for the files, adds them up, and
- * replaces the usage in the inventory; then it compares the thresholds. It makes two calls for the exports, and three at most
- * to ask for them. Nothing is changed before both files were read whole, and what is repeated after a crash has no effect.
+ * replaces the usage in the inventory; then it compares the thresholds. It makes two calls for the exports, and three
+ * at most to ask for them. Nothing changes before both files were read whole; a repetition after a crash has no effect.
  */
 import type { Operation } from "#api/operations/operation.ts";
 import { IntakeError, messageOf, PlatformError } from "#core/errors.ts";
@@ -172,7 +172,7 @@ async function compare(
   return crossed;
 }
 
-// Sums the lines of an export, 8 bytes for each SIM. A SIM can have several lines, so no sum is known before the last one.
+// Sums the lines of an export, 8 bytes per SIM. A SIM can have several lines, so no sum is known before the last one.
 
 /** Larger than a file of a fleet of millions: what is larger is no export of usage. */
 const caps = { bytes: 16 * 2 ** 30, rows: 200_000_000, columns: 1_000 };

@@ -1,5 +1,5 @@
--- Starts the delivery of one event to one webhook, unless it was started before, and removes the oldest deliveries. A delivery
--- is identified by its place, which is derived from its event's id and sorts like the events.
+-- Starts the delivery of one event to one webhook, unless it was started before, and removes the oldest deliveries. A
+-- delivery is identified by its place, which is derived from its event's id and sorts like the events.
 --
 -- KEYS  1 webhook (hash)   2 deliveries (sorted set)   3 pending (sorted set)   4 prefix of delivery hashes
 --       5 events (stream)

@@ -1,11 +1,11 @@
 /**
- * The store of deliveries: one record per event and webhook, which starts once and ends once, even after crashes. The queue
- * only triggers attempts; lost jobs are restored from here. Transitions:
+ * The store of deliveries: one record per event and webhook, which starts once and ends once, even after crashes. The
+ * queue only triggers attempts; lost jobs are restored from here. Transitions:
  *   pending -> delivered   the endpoint has accepted it
  *   pending -> failed      all attempts failed, or the endpoint wants no more messages (the webhook is stopped then)
  *   delivered | failed -> pending   a user sends it again
- * Records are kept for a limited time and up to a number per webhook; the oldest are removed first. A record includes the
- * event, which may outlive its copy in the event stream.
+ * Records are kept for a limited time and up to a number per webhook; the oldest are removed first. A record includes
+ * the event, which may outlive its copy in the event stream.
  */
 import { type Clock, clockToleranceMs } from "#core/time.ts";
 import { type MoveCondition, type StoreDeps, moveScript } from "#engine/move-record.ts";
@@ -188,7 +188,7 @@ export class DeliveryLog {
     await this.#deps.redis.zrem(this.#keysOf(webhook).pending, placeOf(eventId));
   }
 
-  /** Whether a webhook is active, failing or stopped. `dropped`: number of pending deliveries that made room for newer ones. */
+  /** Whether a webhook is active, failing or stopped. `dropped`: pending deliveries that made room for newer ones. */
   async status(webhook: string) {
     const found = await this.#deps.redis.hgetall(this.#keysOf(webhook).webhook);
     const { state, reason, failures = 0, failure, dropped = 0 } = found;
@@ -259,8 +259,8 @@ export async function beginDeliveries(
 }
 
 /**
- * Whether a webhook receives an event; an event without a profile concerns every account. A webhook never receives events about
- * itself: each failed message would cause another one.
+ * Whether a webhook receives an event; an event without a profile concerns every account. A webhook never receives
+ * events about itself: each failed message would cause another one.
  */
 function wants({ name, events, profile }: Webhook, event: Event): boolean {
   const isForAll = profile === undefined || event.profile === "";

@@ -1,11 +1,11 @@
--- Included in move-record.lua for moves of a delivery: keeps the pending deliveries of its webhook consistent with the record,
--- counts the attempts of the webhook that failed in a row, and stops it if its endpoint wants no more
--- messages. Requires emit.lua before it.
+-- Included in move-record.lua for moves of a delivery: keeps the pending deliveries of its webhook consistent with the
+-- record, counts the attempts of the webhook that failed in a row, and stops it if its endpoint wants no more messages.
+-- Requires emit.lua before it.
 --
--- refusal(keys, now, args) rejects nothing. keys 1 delivery (hash)   2 events (stream)   3 pending (sorted set: place by time
--- of the next attempt)   4 webhook (hash). args 1 place   2 time of the next attempt, ms; '' if the delivery ends
--- 3 new lifetime of the record, ms; '' to keep it   4 result of the attempt: 'delivered', 'again', 'failed', 'stopped'; '' if
--- there was none   5 maximum number of events kept   6 profile   7 … fields of the events; the last value is the reason
+-- refusal(keys, now, args) rejects nothing. keys 1 delivery (hash)   2 events (stream)   3 pending (sorted set: place
+-- by time of the next attempt)   4 webhook (hash). args 1 place   2 time of the next attempt, ms; '' if the delivery
+-- ends   3 new lifetime of the record, ms; '' to keep it   4 result of the attempt: 'delivered', 'again', 'failed',
+-- 'stopped'; '' if none   5 maximum number of events kept   6 profile   7 … fields of the events, the reason last
 
 local FAILING_AFTER = 3
 

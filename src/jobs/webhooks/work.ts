@@ -1,9 +1,9 @@
 /**
- * One attempt to deliver one event to one webhook: builds the message, sends it once, and records the result. All attempts
- * carry the same id, so an endpoint can detect duplicates; a crash between sending and recording causes one. The delays
- * between attempts are a list that the specification recommends, not the backoff of the engine's fault rules. A job
- * triggers one attempt; the log determines what to send and whether. There is one queue per webhook, so that a slow or
- * unreachable endpoint delays neither other webhooks nor runs.
+ * One attempt to deliver one event to one webhook: builds the message, sends it once, and records the result. All
+ * attempts carry the same id, so an endpoint can detect duplicates; a crash between sending and recording causes one.
+ * The delays between attempts are a list that the specification recommends, not the backoff of the engine's fault
+ * rules. A job triggers one attempt; the log determines what to send and whether. There is one queue per webhook, so
+ * that a slow or unreachable endpoint delays neither other webhooks nor runs.
  */
 import { about } from "#core/backoff.ts";
 import { hourMs, minuteMs, secondMs } from "#core/time.ts";

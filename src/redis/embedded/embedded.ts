@@ -1,8 +1,8 @@
 /**
  * The Redis server that simfleet runs itself if none is configured: one redis-server per data directory, shared by all
- * processes that use the directory, on a unix socket, with an append-only file. `supervise.sh` keeps it running and stops
- * it after the last process; this file starts the supervisor if needed and holds the pipe that signals "still in use".
- * It does not support several machines: they need a common SIMFLEET_REDIS_URL.
+ * processes that use the directory, on a unix socket, with an append-only file. `supervise.sh` keeps it running and
+ * stops it after the last process; this file starts the supervisor if needed and holds the pipe that signals "still in
+ * use". It does not support several machines: they need a common SIMFLEET_REDIS_URL.
  */
 import { execFile, spawn } from "node:child_process";
 import { constants } from "node:fs";
@@ -126,8 +126,8 @@ function unavailable(message: string, cause?: unknown): SimfleetError {
 }
 
 /**
- * The user whose running server root may use, as when it freezes all changes; undefined for a folder that is used as our own.
- * Root starts nothing there and writes no file, which the owner could not change afterwards.
+ * The user whose running server root may use, as when it freezes all changes; undefined for a folder that is used as
+ * our own. Root starts nothing there and writes no file, which the owner could not change afterwards.
  */
 async function otherOwner(folder: string): Promise<number | undefined> {
   if (ownId() !== 0) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Finds a redis-server to run: one on the PATH, otherwise a copy downloaded earlier, otherwise a new download with Debian's
- * package tools, which needs no root. Nothing is installed: the copy is kept in the user's cache folder.
+ * Finds a redis-server to run: one on the PATH, otherwise a copy downloaded earlier, otherwise a new download with
+ * Debian's package tools, which needs no root. Nothing is installed: the copy is kept in the user's cache folder.
  */
 import { execFile } from "node:child_process";
 import { constants, type Stats } from "node:fs";

@@ -1,7 +1,7 @@
 /**
  * The principals that may call: the Root user and one sub-user, by password or AuthKey (interface, sections 2, 3 and
- * 5), and the pairs they get. A pair is validated by a lookup, not by its signature: the sandbox created it, and the lookup
- * keeps the server fast.
+ * 5), and the pairs they get. A pair is validated by a lookup, not by its signature: the sandbox created it, and the
+ * lookup keeps the server fast.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
@@ -102,7 +102,7 @@ export async function openAccounts(options: SandboxOptions) {
       return pair.holder;
     },
 
-    /** Revokes an AuthKey: authentication with it fails from now on. @throws Refusal if the principal has no such key */
+    /** Revokes an AuthKey: authentication with it fails from now on. @throws Refusal if the principal lacks it */
     revoke(userName: string | undefined, authKeyId: string): void {
       authKeys.revoke(userName, authKeyId);
       if (!options.revokeKillsPairs) return;
@@ -153,7 +153,7 @@ function checkForm(body: Body): void {
   }
 }
 
-/** With MFA, a password needs a one-time code: of now, or of one step before or after; it may be used more than once. */
+/** With MFA, a password needs a one-time code: of now, or one step before or after; it may be used more than once. */
 function checkCode(code: unknown, { clock, mfaSecret }: SandboxOptions): void {
   if (mfaSecret === undefined) return;
   if (code === undefined) throw new Refusal("mfaRequired");

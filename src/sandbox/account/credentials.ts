@@ -1,8 +1,8 @@
 /**
- * The Credential Sets of the account (interface, section 2), and its groups, whose configuration references them: by a flat
- * `credentialsId`, by a `$credentialsId` anywhere inside an entry, or by a placeholder such as `psk-#{imsi}`. No reference is
- * resolved. Responses never contain secret values; the sandbox keeps the latest ones so that a test can verify what arrived,
- * even after the set was deleted.
+ * The Credential Sets of the account (interface, section 2), and its groups, whose configuration references them: by a
+ * flat `credentialsId`, by a `$credentialsId` anywhere inside an entry, or by a placeholder such as `psk-#{imsi}`. No
+ * reference is resolved. Responses never contain secret values; the sandbox keeps the latest ones so that a test can
+ * verify what arrived, even after the set was deleted.
  */
 import { z } from "zod";
 import { secondMs } from "#core/time.ts";

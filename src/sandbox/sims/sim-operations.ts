@@ -1,8 +1,8 @@
 /**
- * The operations on SIMs: those that the interface shows (section 4), in both variants, those that read one SIM, and the
- * actions on one, as a table: the call, and what it does. A SIM starts as ready and never becomes ready again; a terminated
- * one never changes; setting the present status succeeds and changes nothing. An action that reaches the device acts again
- * on each call: the effects count what a device would have noticed.
+ * The operations on SIMs: those that the interface shows (section 4), in both variants, those that read one SIM, and
+ * the actions on one, as a table: the call, and what it does. A SIM starts as ready and never becomes ready again; a
+ * terminated one never changes; setting the present status succeeds and changes nothing. An action that reaches the
+ * device acts again on each call: the effects count what a device would have noticed.
  */
 import { z } from "zod";
 import type { Wording } from "#fleet/sim/sim.ts";

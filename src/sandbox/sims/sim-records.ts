@@ -1,8 +1,8 @@
 /**
  * The records of SIMs: generated from the seed and the position in the list, in two shapes. `svc` has the fields of the
  * interface at the top level; `soracom` has no `imsi`, `msisdn` and `subscription` there, since a platform keeps them
- * under `profiles`, next to a secret that must never be stored or printed; a field without a value is omitted there (null in
- * `svc`), and `type` is the kind of the card. Times are epoch milliseconds in both.
+ * under `profiles`, next to a secret that must never be stored or printed; a field without a value is omitted there
+ * (null in `svc`), and `type` is the kind of the card. Times are epoch milliseconds in both.
  *
  * Records are assembled as JSON text: objects whose keys are ids would make long lists of the second shape slow.
  */

@@ -1,8 +1,8 @@
 /**
  * The SIMs of the sandbox, by position in the list of all SIMs that ever existed: a removed SIM keeps its position, so
  * that a cursor always refers to the same one. IDs and records are computed from the seed and the position; only given
- * IDs and what calls change are stored, so that a million SIMs cost little. A test compares the effects that are counted here
- * with a client's own account, so one is counted where it happens, whether or not the response arrives.
+ * IDs and what calls change are stored, so that a million SIMs cost little. A test compares the effects that are
+ * counted here with a client's own account, so one is counted where it happens, whether or not the response arrives.
  */
 import type { Wording } from "#fleet/sim/sim.ts";
 import type { SandboxOptions } from "../options.ts";

@@ -1,6 +1,6 @@
 /**
- * What SIMs use, and its exports. A SIM uses data at a rate that depends on the seed and its place alone, so usage grows with
- * the clock and an export can be repeated. An export has a state, and its file is computed while it is sent.
+ * What SIMs use, and its exports. A SIM uses data at a rate that depends on the seed and its place alone, so usage
+ * grows with the clock and an export can be repeated. An export has a state, and its file is computed while it is sent.
  */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";

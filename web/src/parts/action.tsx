@@ -1,6 +1,6 @@
 /**
- * Buttons that change something: an action that the role does not permit is disabled with the reason; a serious one asks
- * first; one in progress cannot be started twice. A message says how it ended.
+ * Buttons that change something: an action that the role does not permit is disabled with the reason; a serious one
+ * asks first; one in progress cannot be started twice. A message says how it ended.
  */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** The reports of the control API under the names that the dashboard gives them. Their types are those of the contracts. */
+/** The reports of the control API under the dashboard's names for them. Their types are those of the contracts. */
 import type { EventDocument } from "#events/contract.ts";
 
 import type { FreezeReport } from "#jobs/freezes/contract.ts";

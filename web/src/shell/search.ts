@@ -92,7 +92,7 @@ function ofSchedules(kind: "schedule" | "automation", label: string): Choice {
 /** Shorter texts are in nearly every ID. */
 const minLength = 4;
 
-/** A call of the platform each, and only if the definition has the operation: hence on a text, and without a problem. */
+/** A call of the platform each, only if the definition has the operation: hence on a text, and without a problem. */
 function useCredentials(search: string): readonly Choice[] {
   const of = { profile: profile.value };
   const isWanted = search.length >= minLength;

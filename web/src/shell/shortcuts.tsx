@@ -1,4 +1,4 @@
-/** The keyboard shortcuts, and the list of them. Those of a single key can be turned off, as some input methods need. */
+/** The keyboard shortcuts, and their list. Those of a single key can be turned off, as some input methods need. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";

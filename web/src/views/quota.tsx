@@ -1,4 +1,4 @@
-/** The quotas of the platform as tracked locally, the busiest first; and for one of them its windows and what would help. */
+/** The platform's quotas as tracked locally, the busiest first; and for one of them its windows and what would help. */
 import type { JSX } from "preact";
 import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";

@@ -38,7 +38,7 @@ const setList = listOf("credentials", routes.listCredentials, {
   ],
 });
 
-// `simfleet credentials create`, `update`, `delete`. A value is never an argument: other users of the machine see those.
+// `simfleet credentials create`, `update`, `delete`. No value is an argument: other users of the machine see those.
 
 function putCommand(context: Context, how: "create" | "update"): Command {
   const isNew = how === "create";

@@ -1,6 +1,6 @@
 /**
- * The storage format of a SIM in Redis: a header line, then a line for each field, so that a Lua script can find changes
- * field by field without parsing JSON.
+ * The storage format of a SIM in Redis: a header line, then a line for each field, so that a Lua script can find
+ * changes field by field without parsing JSON.
  *
  *   ordinal by addedAtMs updatedAtMs goneAtMs              (`-` if it is not gone)
  *   speedClass=s1.fast                                     a text, as it is
@@ -28,7 +28,7 @@ export function encodeRecord(record: Readonly<Record<string, unknown>>, selectio
   return lines;
 }
 
-/** The last known state of a SIM. Most readers need few of its fields, or none: `fields` decodes them each time it is read. */
+/** The last known state of a SIM. Most readers need few of its fields, or none: each read of `fields` decodes them. */
 export class KnownSim {
   readonly record: string;
   readonly ordinal: number;

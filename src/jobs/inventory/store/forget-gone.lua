@@ -3,8 +3,8 @@
 -- KEYS  1 … 8 the inventory (take.lua)
 -- ARGV  1 profile   2 maximum number of events kept   3 chunk   4 instant before which they went, ms   5 … SIMs
 -- Returns the number of removed SIMs
--- Atomic: everything. A SIM that has returned, or that a run is about to change, stays. The place of a removed SIM in the
--- key order stays taken, since ordinals are never reused; one that is listed again later is a new SIM.
+-- Atomic: everything. A SIM that has returned, or that a run is about to change, stays. The place of a removed SIM in
+-- the key order stays taken, since ordinals are never reused; one that is listed again later is a new SIM.
 
 local profile, max_events, chunk, before = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local inv = inventory(KEYS, profile, max_events)

@@ -2,9 +2,9 @@
 --
 -- The index (hash) maps a line of a record, `name=text` or `name:json`, to the number of its bitmap (string: prefix ..
 -- number). A field with more than MAX_VALUES values at a time is not indexed, and never will be: `name` maps to `-`. A
--- member of an object is a field of its own, and the object has the value `{}`, as filters see it. If the index is full,
--- the empty name maps to `-`: no further field is indexed.
--- A field that is neither in the index nor rejected has no value in any SIM.
+-- member of an object is a field of its own, and the object has the value `{}`, as filters see it. If the index is
+-- full, the empty name maps to `-`: no further field is indexed. A field that is neither in the index nor rejected has
+-- no value in any SIM.
 
 local MAX_VALUES = 64
 local MAX_FIELDS = 64

@@ -3,8 +3,8 @@
  * changes. It may be out of date, since others can change a SIM at any time. This file reads it; syncs write it through
  * sync-record.ts, runs through settle.lua.
  *
- * The bitmaps of the index (index.lua) select the SIMs that may match, as far as the filter is about indexed fields; the
- * records of those are read, and decide the rest.
+ * The bitmaps of the index (index.lua) select the SIMs that may match, as far as the filter is about indexed fields;
+ * the records of those are read, and decide the rest.
  */
 import { encodeName, decodeName } from "#fleet/sim/field-text.ts";
 import {
@@ -287,8 +287,8 @@ export class Inventory {
   /**
    * Combines the bitmaps of the values that the conditions are about.
    * @param by conditions whose bitmaps are only read
-   * @returns `found`: the SIMs that may match, and do if all fields are indexed; `bitmaps`: those of each field, undefined
-   *   if it is not indexed
+   * @returns `found`: the SIMs that may match, and do if all fields are indexed; `bitmaps`: those of each field,
+   *   undefined if it is not indexed
    */
   async #select(
     profile: string,

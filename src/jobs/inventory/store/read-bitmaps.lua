@@ -1,8 +1,8 @@
 -- Reads the bitmaps of the values that a filter names.
 --
 -- KEYS  1 index (hash, index.lua)   2 bitmaps (prefix)
--- ARGV  1 presence: 'listed', 'gone' or 'all'   2 … for each condition its field, the number of values, '*' for all that the
---       field has, and the values
+-- ARGV  1 presence: 'listed', 'gone' or 'all'   2 … for each condition its field, the number of values, '*' for all
+--       that the field has, and the values
 -- Returns { the bitmaps of the SIMs with this presence, for each condition pairs of a value and its bitmap, or 0 if the
 --   field is not indexed }
 -- Atomic: reads only.

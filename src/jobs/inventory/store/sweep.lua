@@ -3,8 +3,8 @@
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
 -- ARGV  1 profile   2 maximum number of events kept   3 sync id   4 chunk   5 stored fields, as configured
 --       6 why the listing was not complete, or '': then it marks nothing, and the first sync is still to come
--- Returns 'more' if the chunk has more SIMs to mark than one call marks, 'swept' if more chunks follow, 'finished' after
---   the last one, or 'stale' if the sync has moved on
+-- Returns 'more' if the chunk has more SIMs to mark than one call marks, 'swept' if more chunks follow, 'finished'
+--   after the last one, or 'stale' if the sync has moved on
 -- Atomic: everything. A sync reaches this state only after its last page, so an incomplete listing marks nothing.
 
 local profile, max_events, sync_id = ARGV[1], ARGV[2], ARGV[3]

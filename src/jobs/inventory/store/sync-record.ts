@@ -1,7 +1,7 @@
 /**
- * The stored record of a sync, and the writing of its pages to the inventory. A page is compared with the stored records in
- * this process; what differs is stored, and the position saved, in one step, so a sync killed at any point resumes after the
- * last stored page. Transitions:
+ * The stored record of a sync, and the writing of its pages to the inventory. A page is compared with the stored
+ * records in this process; what differs is stored, and the position saved, in one step, so a sync killed at any point
+ * resumes after the last stored page. Transitions:
  *   listing -> sweeping (last page stored)   sweeping -> finished   listing | sweeping -> failed (cannot continue)
  */
 import { randomInt, randomUUID } from "node:crypto";
@@ -80,8 +80,8 @@ export class SyncLog {
   }
 
   /**
-   * Starts a sync, or returns the one in progress, also that of a profile with the same inventory. A profile that sees all
-   * SIMs replaces the sync of one that may not, and continues reading the list where another asks for a restart.
+   * Starts a sync, or returns the one in progress, also that of a profile with the same inventory. A profile that sees
+   * all SIMs replaces the sync of one that may not, and continues reading the list where another asks for a restart.
    * @param mode `restart` replaces a sync in progress and starts at the first page
    * @param by who requests it; empty if unknown
    */
@@ -174,8 +174,8 @@ export class SyncLog {
   }
 
   /**
-   * Marks SIMs that the listing did not show as gone, chunk by chunk, and finishes the sync. If its profile may see only a
-   * part of the SIMs, none is marked.
+   * Marks SIMs that the listing did not show as gone, chunk by chunk, and finishes the sync. If its profile may see
+   * only a part of the SIMs, none is marked.
    * @param fields the stored fields, saved for the next sync
    * @returns false if another process has moved the sync on
    */
@@ -209,8 +209,8 @@ export class SyncLog {
   }
 
   /**
-   * Releases locks of runs that ended some time ago. If a run was cancelled while its worker died, no outcome releases the
-   * rows in progress, and later external changes to that class would be attributed to the run.
+   * Releases locks of runs that ended some time ago. If a run was cancelled while its worker died, no outcome releases
+   * the rows in progress, and later external changes to that class would be attributed to the run.
    */
   async releaseOldLocks(profile: string): Promise<void> {
     const { redis, keys } = this.#deps;

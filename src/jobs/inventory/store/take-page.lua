@@ -1,5 +1,5 @@
--- Stores one slice of a page of a listing in the inventory; the last slice also saves the position of the sync. Slices are
--- short, so that no page blocks Redis for its other clients for long.
+-- Stores one slice of a page of a listing in the inventory; the last slice also saves the position of the sync. Slices
+-- are short, so that no page blocks Redis for its other clients for long.
 --
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
 -- ARGV  1 profile   2 maximum number of events kept   3 sync id   4 pages stored before this one
@@ -10,11 +10,11 @@
 --       12 the other SIMs: for each its key, a line for every field, then a carriage return
 -- Returns Redis's time in ms; or 'stale' if the sync is no longer at this page (nothing is changed)
 -- Atomic: everything. A page is stored once; a late process finds that the sync has moved on, and a process whose page
--- another process has started to store finds out with its next slice. After a crash between two slices the page is stored
--- again from its first slice: SIMs stored before are then unchanged, and are counted by the last slice.
--- An unchanged SIM is only marked as seen. It cannot go between the comparison and this script, since only the sweep of
--- this sync removes it from the list.
--- A SIM that a run changed after the page was requested is left unchanged: the page may be older than the change.
+-- another process has started to store finds out with its next slice. After a crash between two slices the page is
+-- stored again from its first slice: SIMs stored before are then unchanged, and are counted by the last slice. An
+-- unchanged SIM is only marked as seen. It cannot go between the comparison and this script, since only the sweep of
+-- this sync removes it from the list. A SIM that a run changed after the page was requested is left unchanged: the page
+-- may be older than the change.
 
 local inv = inventory(KEYS, ARGV[1], ARGV[2])
 local sync_id, pages_before, next_key, as_of = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])

@@ -1,10 +1,10 @@
 -- Included in other scripts: stores what was seen of a SIM, and emits an event for each changed field.
 --
 -- inventory(keys, profile, max_events) returns the table that the functions below expect:
---   sims (hash: SIM -> record)   head (hash: next, known, gone, settled)   roll (prefix: chunk -> keys of its SIMs, one per
---   line)   index (index.lua)   listed, gone, seen (bitmaps: ordinals of the SIMs that are listed, that are gone, and that the
---   current listing has shown)   locks (hash: SIM -> run id, then a line for each field that it sets: `name=value`, or `name`
---   for none)   events (stream)
+--   sims (hash: SIM -> record)   head (hash: next, known, gone, settled)   roll (prefix: chunk -> keys of its SIMs, one
+--   per line)   index (index.lua)   listed, gone, seen (bitmaps: ordinals of the SIMs that are listed, that are gone,
+--   and that the current listing has shown)   locks (hash: SIM -> run id, then a line for each field that it sets:
+--   `name=value`, or `name` for none)   events (stream)
 -- A record is `ordinal by addedAtMs updatedAtMs goneAtMs` and a line for each field (sim-record.ts).
 -- `settled` in the head is set when the first sync has finished: before that no SIM counts as added.
 
@@ -46,7 +46,7 @@ local function emit_about(inv, kind, sim, by, cause, ...)
   emit(inv.events, inv.max_events, kind, inv.profile, 'sim', sim, 'by', by, 'cause', cause, ...)
 end
 
--- Emits an event for each changed field; returns how many. by_of(field, after) returns who changed it, and the run or sync.
+-- Emits an event per changed field; returns how many. by_of(field, after) returns who changed it, and the run or sync.
 local function emit_changes(inv, sim, before, after, quiet, by_of)
   local names = {}
   for name, value in pairs(after) do
@@ -70,8 +70,8 @@ local function emit_changes(inv, sim, before, after, quiet, by_of)
   return emitted
 end
 
--- A value that a run is just setting is attributed to the run, whatever shows it first: a listing, or the response to the
--- run's other row for the SIM. Anything else is an external change, as `cause` has found.
+-- A value that a run is just setting is attributed to the run, whatever shows it first: a listing, or the response to
+-- the run's other row for the SIM. Anything else is an external change, as `cause` has found.
 local function by_of_lock(inv, sim, cause)
   local run, set
   return function(field, after)
@@ -144,8 +144,8 @@ local function only(lines, set)
 end
 
 -- Stores the response to one of our changes: `seen.set` has the fields that the change set, `returned` those that the
--- response contained; the others stay unchanged. `seen.basis` is the time of the SIM's last change before the call, '-' if
--- it was not known. If the SIM has changed since, calls have overlapped and this response may be older than what is
+-- response contained; the others stay unchanged. `seen.basis` is the time of the SIM's last change before the call, '-'
+-- if it was not known. If the SIM has changed since, calls have overlapped and this response may be older than what is
 -- stored: only the fields that the change set are taken then.
 local function take_answer(inv, sim, seen, returned, run)
   local text = record_of(inv, sim)

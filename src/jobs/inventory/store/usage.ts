@@ -1,7 +1,7 @@
 /**
- * The bytes that each SIM has used in the current day and month (UTC). They are kept next to the records, by ordinal: they
- * change with every export for nearly all SIMs, which is no change of the fleet, and no list of SIMs shows them. A string
- * has 8 bytes for each SIM (a little-endian double), and Redis removes it when its day or month has ended.
+ * The bytes that each SIM has used in the current day and month (UTC). They are kept next to the records, by ordinal:
+ * they change with every export for nearly all SIMs, which is no change of the fleet, and no list of SIMs shows them. A
+ * string has 8 bytes for each SIM (a little-endian double), and Redis removes it when its day or month has ended.
  */
 import { randomUUID } from "node:crypto";
 import type { StoreDeps } from "#engine/move-record.ts";

@@ -1,6 +1,6 @@
 /**
- * The end of every command that shows a run until it ends (`apply`, `runs resume`, `retry`, `undo`): the report with the
- * most frequent reasons, the results file, and a last line that says the same as the exit code.
+ * The end of every command that shows a run until it ends (`apply`, `runs resume`, `retry`, `undo`): the report with
+ * the most frequent reasons, the results file, and a last line that says the same as the exit code.
  */
 import { basename, extname, join, resolve } from "node:path";
 import type { Client } from "#contract/client.ts";
@@ -126,8 +126,8 @@ async function saveResults(path: string, { runId, command }: { runId: string; co
 }
 
 /**
- * `fleet.csv` -> `fleet.r-….results.csv`, in the folder. Undefined if the run has not the name of a file, as one that was
- * selected by a filter.
+ * `fleet.csv` -> `fleet.r-….results.csv`, in the folder. Undefined if the run has not the name of a file, as one that
+ * was selected by a filter.
  */
 export function resultsPathOf({ runId, name }: Pick<RunReport, "runId" | "name">, folder = ""): string | undefined {
   const file = basename(name.replace(/ \((?:retry|undo)\)$/, ""));

@@ -1,7 +1,7 @@
 /**
  * Shows a run until it ends. Without `--server` it also processes the run in this process while no live worker does.
- * `apply`, `runs resume`, `runs retry` and `runs watch` all use it. Ctrl-C stops the display and, if this process did the
- * work, pauses the run; the message says how to resume.
+ * `apply`, `runs resume`, `runs retry` and `runs watch` all use it. Ctrl-C stops the display and, if this process did
+ * the work, pauses the run; the message says how to resume.
  */
 import type { Caller } from "#cli/context.ts";
 import { type End, followWork, localWork, plainLines } from "#cli/follow/follow-work.ts";

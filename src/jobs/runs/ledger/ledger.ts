@@ -127,15 +127,15 @@ export class Ledger {
   }
 
   /**
-   * Commits a run: from now on it is listed and its rows are processed. If a run with this id exists already, it is kept and
-   * the draft is deleted.
+   * Commits a run: from now on it is listed and its rows are processed. If a run with this id exists already, it is
+   * kept and the draft is deleted.
    * @param draftId id under which the rows were drafted; undefined: those of the plan to start
-   * @param how `takes`: rows that only one run may take from the run that this one retries or undoes; `plan`: what is kept with
-   *   a plan, which replaces one with this id and expires unless it is started; `start`: the run is a plan, which is kept if it
-   *   cannot be started
+   * @param how `takes`: rows that only one run may take from the run that this one retries or undoes; `plan`: what is
+   *   kept with a plan, which replaces one with this id and expires unless it is started; `start`: the run is a plan,
+   *   which is kept if it cannot be started
    * @returns `exists` if there already was a run with this id, `expired` if there is no such plan anymore
-   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE_CONFLICT if another run has taken
-   *   some of these rows
+   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE_CONFLICT if another run
+   *   has taken some of these rows
    */
   async commit(
     head: RunHead,
@@ -307,11 +307,11 @@ export class Ledger {
   }
 
   /**
-   * Acquires or renews leases on the run: call it before work starts, and again every few seconds. An aborted or cancelled
-   * run is reported as ending until all leases are released, since calls may be in flight.
+   * Acquires or renews leases on the run: call it before work starts, and again every few seconds. An aborted or
+   * cancelled run is reported as ending until all leases are released, since calls may be in flight.
    * @param hands ids of the leases, unique per worker and run; new ones are granted only while the run is running
-   * @returns the run's state, `yielding` until an overlap with another run is settled; unless it is `running`, no work may
-   *   start
+   * @returns the run's state, `yielding` until an overlap with another run is settled; unless it is `running`, no work
+   *   may start
    */
   async hold(runId: string, hands: readonly string[]): Promise<RunState | "gone" | "yielding"> {
     const keys = [this.#keys.run(runId), this.#keys.runLeases(runId), this.#keys.runYields(runId)];
@@ -324,8 +324,8 @@ export class Ledger {
   }
 
   /**
-   * Records which SIMs a run is about to change, and to which values, until each has its outcome. A sync that sees such a
-   * change before the run has settled it can then attribute it to the run. Locks of the run's other rows are kept.
+   * Records which SIMs a run is about to change, and to which values, until each has its outcome. A sync that sees such
+   * a change before the run has settled it can then attribute it to the run. Locks of the run's other rows are kept.
    * @param changes by SIM
    */
   async lock(run: Pick<RunHead, "runId" | "profile">, changes: ReadonlyMap<string, SimChange>): Promise<void> {
@@ -375,8 +375,8 @@ export class Ledger {
   }
 
   /**
-   * Stores attempts that did not settle a row, so that counting continues after a restart. A row that other work has marked
-   * as sent keeps its mark.
+   * Stores attempts that did not settle a row, so that counting continues after a restart. A row that other work has
+   * marked as sent keeps its mark.
    * @param owner owner of the mark that the caller has read or written; default none
    */
   async recordTries(runId: string, segment: number, tries: ReadonlyMap<number, Tries>, owner: string | undefined = "") {
@@ -387,7 +387,7 @@ export class Ledger {
   /**
    * Marks a row as sent; must be called right before a call that is unsafe to repeat leaves.
    * @returns false if the row is marked or settled already, or the run is not running: the call must not be made
-   * @throws NotReplicatedError the row is marked, but a failover or a power failure would lose the mark: the call must not be made
+   * @throws NotReplicatedError the row is marked, but a failover or a power failure would lose the mark: make no call
    */
   async markSent(runId: string, segment: number, { place, tries }: { place: number; tries: Tries }): Promise<boolean> {
     const keys = this.#segmentKeys(runId, segment);
@@ -460,7 +460,7 @@ export class Ledger {
     }
   }
 
-  /** Notes which SIMs met the gate after the present wave of a run: 1, or 0. @returns all that were noted within the hour */
+  /** Notes which SIMs met the gate after a run's present wave: 1, or 0. @returns all that were noted within the hour */
   async noteGate({ runId, wave }: RunRecord, isMet: Record<string, 0 | 1> = {}): Promise<Record<string, string>> {
     const key = this.#keys.of("run", runId, "gate", wave);
     const isEmpty = Object.keys(isMet).length === 0;
@@ -468,7 +468,7 @@ export class Ledger {
     return this.#redis.hgetall(key);
   }
 
-  /** Ends the soak of a wave and opens the next one. @param reason why the run pauses before that; empty: it continues */
+  /** Ends the soak of a wave and opens the next. @param reason why the run pauses before that; empty: it continues */
   async endWave({ runId, wave }: RunRecord, check: WaveCheck | undefined, reason: string): Promise<void> {
     const keys = [this.#keys.run(runId), this.#keys.events(), this.#keys.runFinished(runId)];
     const found = check === undefined ? "" : JSON.stringify(check);

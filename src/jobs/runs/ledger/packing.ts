@@ -14,7 +14,7 @@ import { type FieldChange, type SimOperation, changesOf } from "#fleet/sim-opera
 /** On another thread: it takes a sixth of the time of a plan. */
 const deflated: (text: string) => Promise<Buffer> = promisify(deflateRaw);
 
-/** Values of the fields that an operation sets, in their order: null for an absent one; undefined if they are not known. */
+/** Values of the fields that an operation sets, in their order: null for an absent one; undefined if not known. */
 export type FieldValues = readonly (string | null)[] | undefined;
 
 /** One row of a submitted run; its secret inputs are sealed. */
@@ -107,7 +107,7 @@ export function unpackOutcomes(packed: Buffer): Map<number, Settled> {
 
 // What a worker writes for a row.
 
-/** A SIM after a change, written to the inventory with the outcome; fields that the response does not mention keep their value. */
+/** A SIM after a change, written to the inventory with the outcome; fields missing in the response keep their value. */
 export type ShownSim = ReturnType<typeof pickFields>;
 
 export interface Settlement {
@@ -125,7 +125,7 @@ export interface Settlement {
   readonly isAnswered?: boolean;
 }
 
-/** Ends a row for which no call is made now. @param end its outcome; a note of a lost response is added to the reason */
+/** Ends a row for which no call is made now. @param end its outcome; the reason gets a note of a lost response */
 export function endWithoutCall(
   run: Operations,
   { place, row, tries }: { readonly place: number; readonly row: StoredRow; readonly tries: Tries | undefined },

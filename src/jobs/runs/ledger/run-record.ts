@@ -1,4 +1,4 @@
-/** The record of a run in the ledger: its head, which is fixed, and its progress. Stored as a hash, read as one value. */
+/** The record of a run in the ledger: its fixed head and its progress. Stored as a hash, read as one value. */
 import { SimfleetError } from "#core/errors.ts";
 import type { Problem } from "#engine/problem.ts";
 import type { RunOptions, RunState, Tally, Outcome } from "#fleet/run.ts";
@@ -30,7 +30,7 @@ export interface RunHead {
   readonly runId: string;
   readonly name: string;
   readonly profile: string;
-  /** `<profile>.<group>`: names the queue that carries the run's jobs, and to the limiter the quota that its calls use. */
+  /** `<profile>.<group>`: names the queue of the run's jobs, and to the limiter the quota that its calls use. */
   readonly bucket: string;
   readonly options: RunOptions;
   /** Operations of its rows, as described at submission; several for an undo whose rows need different calls. */
@@ -66,7 +66,7 @@ export interface RunHead {
   readonly traceParent?: string | undefined;
 }
 
-/** The head as JSON, and apart from it what scripts read and change: they read no text of users as JSON, which may stop them. */
+/** The head as JSON, and apart what scripts read and change: they read no users' text as JSON, which may stop them. */
 export function encodeHead({ disjoint, ...head }: RunHead): Record<string, string | number> {
   const { name, profile, total, maxFailures, waves, segments, options } = head;
   return {
@@ -125,7 +125,7 @@ export function decodeRecord(hash: Readonly<Record<string, string>>, hands: numb
     /** Plan as JSON (plans.ts), kept until the run is started. */
     plan: hash.plan,
     tally: decodeTally(hash, { isCut: isCutShort(state) && !isEnding }),
-    /** The run was aborted or cancelled while calls were in flight that have not all ended: rows may still get an outcome. */
+    /** The run was aborted or cancelled, and calls in flight then have not all ended: rows may still get an outcome. */
     isEnding,
     /** Work on it is in progress: calls of it may be in flight. */
     isHeld: hands > 0,
@@ -153,7 +153,7 @@ function withPrefix(hash: Readonly<Record<string, string>>, prefix: string): Rea
   return Object.fromEntries(found.map(([field, value]) => [field.slice(prefix.length), value]));
 }
 
-/** The fields of a new run that say whether it has started. A run without any call is completed as soon as it starts. */
+/** The fields of a new run that say whether it has started. A run without a call is completed as soon as it starts. */
 export function startOf({ createdAtMs }: RunHead, state: RunState): Record<string, string | number> {
   if (state === "awaiting-approval" || state === "planned") return { state };
   return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
@@ -163,8 +163,8 @@ export function startOf({ createdAtMs }: RunHead, state: RunState): Record<strin
 export const statusFields = ["state", "total", "done", "skipped", "rejected", "failed", "unknown"] as const;
 
 /**
- * Reads only state and tally, from the values of `statusFields`; undefined if the run does not exist. If a run was aborted
- * or cancelled, rows whose calls are still in flight count as cancelled here.
+ * Reads only state and tally, from the values of `statusFields`; undefined if the run does not exist. If a run was
+ * aborted or cancelled, rows whose calls are still in flight count as cancelled here.
  */
 export function decodeStatus(values: readonly (string | null)[]): Pick<RunRecord, "state" | "tally"> | undefined {
   if (typeof values[0] !== "string") return undefined;

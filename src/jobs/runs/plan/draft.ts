@@ -1,7 +1,7 @@
 /**
  * Writes the rows of a source to the ledger as a draft: one pass over the rows, one look at the inventory, one write of
- * each segment. A draft becomes a planned run or a started one, or it is discarded; its keys expire in any case. What only
- * the end of the rows shows (conflicts, rows that share a call) is written to the segments concerned once more.
+ * each segment. A draft becomes a planned run or a started one, or it is discarded; its keys expire in any case. What
+ * only the end of the rows shows (conflicts, rows that share a call) is written to the segments concerned once more.
  */
 import { randomUUID } from "node:crypto";
 import { letNewSpaceGrow } from "#core/process/heap-room.ts";
@@ -223,8 +223,8 @@ export async function draftInWaves(plan: RunRecord, options: RunOptions, deps: D
  * Writes the rows of a draft or a plan again, so that each wave ends with a segment.
  * @param writer of the draft with waves, of which nothing is written yet
  * @returns undefined if there is no wave
- * @throws SimfleetError USAGE for a wave without a SIM or a field that no SIM has, if the SIMs do not meet the gate as they are,
- *   or if there is no undo of what should be undone; a retry is not rejected
+ * @throws SimfleetError USAGE for a wave without a SIM or a field that no SIM has, if the SIMs do not meet the gate as
+ *   they are, or if there is no undo of what should be undone; a retry is not rejected
  */
 async function inWaves(
   whole: Pick<RunHead, "segments"> & { read(segment: number, firstRow: number): Promise<readonly StoredRow[]> },

@@ -1,8 +1,8 @@
 /**
- * Forecasts when runs make their calls. It plays the queues as they work: the runs of one queue come one after the other;
- * queues that share a quota take turns of so many calls as each has connections; a window gives half of its calls at once and
- * the others evenly, unless the work ends in it (bucket-permits.lua). A run with a rate of its own leaves what it may not use
- * to the next ones, unless its segments hold all places of the queue; after a longer wait it gives its places away.
+ * Forecasts when runs make their calls. It plays the queues as they work: the runs of one queue come one after the
+ * other; queues that share a quota take turns of so many calls as each has connections; a window gives half of its
+ * calls at once and the rest evenly, unless the work ends in it (bucket-permits.lua). A run with its own rate leaves
+ * what it may not use to the next, unless its segments hold all places of its queue; after a longer wait it frees them.
  */
 import { keepAnswers } from "#core/kept.ts";
 import { minuteMs } from "#core/time.ts";
@@ -155,7 +155,7 @@ class Play {
         if (run.left <= tiny) this.#end(run, timeOf(made));
       }
       const { callsPerMinute = Number.POSITIVE_INFINITY } = run.demand;
-      // A run whose next call is far off leaves its place to others. One without a rate has taken all calls, or has ended.
+      // A run whose next call is far off leaves its place to others. One without a rate has taken all calls or ended.
       if (minuteMs / callsPerMinute > patienceMs) runs.push(...runs.splice(runs.indexOf(run), calls > tiny ? 1 : 0));
       else if (run.left > tiny && run.allowed < 1) held += openSegments(run, this.#places.slots);
     }
@@ -163,8 +163,8 @@ class Play {
   }
 
   /**
-   * The turns as they are now. One queue is being served, and what is left of its turn comes first; that is a whole turn
-   * if the others have come after it and had none yet.
+   * The turns as they are now. One queue is being served, and what is left of its turn comes first; that is a whole
+   * turn if the others have come after it and had none yet.
    */
   #firstTurns(): Turn[] {
     const queues = [...Map.groupBy(this.#runs, ({ demand }) => demand.queue).values()];
@@ -189,7 +189,7 @@ class Play {
   }
 }
 
-/** How many segments of a run hold a place or wait for one. The calls of a run with a rate come from all that hold one. */
+/** How many segments of a run hold or await a place. The calls of a run with a rate come from all that hold one. */
 function openSegments({ demand: { segments }, left }: Playing, slots: number): number {
   let over = sumOf(segments) - left;
   for (let at = 0; at < segments.length; at += slots) {
@@ -267,7 +267,7 @@ function demandOfRun(run: RunRecord, taken = 0): Demand {
   return demandOf(run, sent === 0 ? 0 : Math.max(0, run.tally.pending - taken) / sent, run);
 }
 
-/** Calls that read SIMs again come last, and the soaks after them. @param left the share of its calls that are still to be made */
+/** Calls that read SIMs again come last, and the soaks after them. @param left the share of its calls still to make */
 function demandOf(run: Planned, left: number, { wave = 0 }: Partial<Pick<RunRecord, "wave">> = {}) {
   const calls = run.segments.map(({ callable }) => callable);
   const { runId, bucket: queue, options } = run;

@@ -1,7 +1,7 @@
 /**
- * Plans: what a run of drafted rows would do, with warnings and the time that its calls take, as far as simfleet has stored it.
- * A plan is a draft that is kept for an hour, until it is started. It is in Redis, so any worker shows and starts it, and expires
- * there. The number and bytes of one caller's plans are limited, uploads in progress included.
+ * Plans: what a run of drafted rows would do, with warnings and the time that its calls take, as far as simfleet has
+ * stored it. A plan is a draft that is kept for an hour, until it is started. It is in Redis, so any worker shows and
+ * starts it, and expires there. The number and bytes of one caller's plans are limited, uploads in progress included.
  */
 import { randomUUID } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
@@ -58,7 +58,7 @@ export class Plans {
   /**
    * Keeps a draft as a planned run, which expires unless it is started. A plan with this id is replaced.
    * @param origin `upload`: the room that was reserved for it
-   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE_CONFLICT if the run was started
+   * @throws SimfleetError STORE_UNAVAILABLE if a draft's segment expired; RUN_STATE_CONFLICT if the run was started
    */
   async keep(
     { draft, report, confirm }: Planned,

@@ -1,6 +1,6 @@
 /**
- * The sources of a run's rows: a file, the SIMs that a filter selects from the inventory, or a list of SIMs. The rows of
- * a run to be retried or undone are sources too (follow-up.ts). Rows are read once and never kept in memory as a
+ * The sources of a run's rows: a file, the SIMs that a filter selects from the inventory, or a list of SIMs. The rows
+ * of a run to be retried or undone are sources too (follow-up.ts). Rows are read once and never kept in memory as a
  * whole.
  */
 import { createHash } from "node:crypto";
@@ -80,8 +80,8 @@ function selectedSource(keys: AsyncIterable<readonly string[]>, where: string, {
 
 /**
  * The SIMs that a filter selects from the inventory, as rows.
- * @throws SimfleetError USAGE if there is no such field, or a value is missing or invalid; its rows throw if there is no
- *   inventory or no such SIM
+ * @throws SimfleetError USAGE if there is no such field, or a value is missing or invalid; its rows throw if there is
+ *   no inventory or no such SIM
  */
 export async function filterSource(
   inventory: Inventory,

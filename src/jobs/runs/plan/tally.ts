@@ -1,4 +1,4 @@
-/** Counts the rows of a plan as they come: by verdict, calls that cost money, what the calls change, and what to warn of. */
+/** Counts a plan's rows as they come: by verdict, calls that cost money, what the calls change, and what to warn of. */
 import type { RowProblem } from "#fleet/run.ts";
 import { type FieldChange, changesOf, setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { placeholdersIn } from "#fleet/sim-operation/template.ts";

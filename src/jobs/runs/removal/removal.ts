@@ -1,7 +1,7 @@
 /**
- * Removes runs that are over from Redis: their rows first, the report of the run later or in the same step. A removal that is
- * interrupted by a crash is completed when it is repeated. Keys are unlinked a few hundred at a time, so that Redis's other
- * callers do not wait.
+ * Removes runs that are over from Redis: their rows first, the report of the run later or in the same step. A removal
+ * that is interrupted by a crash is completed when it is repeated. Keys are unlinked a few hundred at a time, so that
+ * Redis's other callers do not wait.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { isRunOver } from "#fleet/run.ts";

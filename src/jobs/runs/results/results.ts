@@ -1,6 +1,6 @@
 /**
- * The results of a run, rendered from the ledger on request: each row of the input, unchanged and in order, followed by its
- * outcome. Uses constant memory: one segment at a time.
+ * The results of a run, rendered from the ledger on request: each row of the input, unchanged and in order, followed by
+ * its outcome. Uses constant memory: one segment at a time.
  */
 import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { previousColumns } from "#fleet/sim-operation/sim-operation.ts";

@@ -1,4 +1,4 @@
-/** Rows of a planned run with what it would do with each, and of a run with their outcomes: page by page, or as lines of a file. */
+/** Rows of a planned run with what it would do, and of a run with their outcomes: in pages, or as lines of a file. */
 import { asList } from "#contract/fields.ts";
 import type { Call } from "#contract/route.ts";
 import { type FieldChange, type SimOperation, changesOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
@@ -47,7 +47,7 @@ export function planRowPage(run: RunRecord, ledger: Ledger, query: Call<typeof l
   });
 }
 
-/** The fields of a row that plans and runs show. @param before values of the fields that it sets; undefined if they are not known */
+/** A row's fields that plans and runs show. @param before values of the fields that it sets; undefined if not known */
 function rowOf(run: RunRecord, row: StoredRow, before: FieldValues) {
   const operation = operationOf(run, row);
   const { line, key } = row;
@@ -102,8 +102,8 @@ function rowReport(run: RunRecord, { row, outcome, reason, previous, attempts, f
   return { ...shown, changes, outcome, reason, attempts, finishedAt: finishedAt === "" ? null : finishedAt };
 }
 
-// Finds the runs that have a row for a SIM, newest first. There is no index: a run may have a million rows, and few people
-// ask. The rows of runs are scanned instead, up to a bound for each page.
+// Finds the runs that have a row for a SIM, newest first. There is no index: a run may have a million rows, and few
+// people ask. The rows of runs are scanned instead, up to a bound for each page.
 
 const runsAtOnce = 20;
 /** A page ends after this many rows were scanned, whether they match or not. */

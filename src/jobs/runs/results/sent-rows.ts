@@ -1,5 +1,5 @@
 /**
- * Rows of a run that was aborted or cancelled whose call was sent and is unsafe to repeat: no worker takes them up again, so
+ * Rows of an aborted or cancelled run whose call was sent and is unsafe to repeat: no worker takes them up again, so
  * they end as unknown here. Otherwise they would count as cancelled, and a retry would send them a second time.
  */
 import type { Clock } from "#core/time.ts";
@@ -43,7 +43,7 @@ async function settleSegment(run: RunRecord, segment: number, { ledger, clock }:
   return sent.length;
 }
 
-// Access to a run that has ended with every outcome written: only such a run can be retried; one that is paused can be undone, too.
+// Access to a run that ended with every outcome written: only such a run can be retried; undone, also a paused one.
 
 const pollIntervalMs = 100;
 /** Calls in flight when a run is aborted or cancelled end sooner than this, unless the platform hangs. */

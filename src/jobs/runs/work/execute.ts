@@ -1,11 +1,11 @@
 /**
- * Processes one segment of a run: the rows without an outcome, several at a time. Each row is settled in the ledger within
- * milliseconds of its response. Returns the result as a value. Retries of single rows are handled here and in the ledger's
- * tries; waits of more than about two seconds go back to the queue, so that they do not occupy a worker slot.
+ * Processes one segment of a run: the rows without an outcome, several at a time. Each row is settled in the ledger
+ * within milliseconds of its response. Returns the result as a value. Retries of single rows are handled here and in
+ * the ledger's tries; waits of more than about 2 s go back to the queue, so that they hold no worker slot.
  *
- * When a process has died with the segment, one of the rows in progress may have killed it. These are the first of the pending
- * rows, so the next process tries at least as many alone, one after the other, and the rest together. A row that kills three
- * processes while it is tried alone is quarantined; no other row is.
+ * When a process has died with the segment, one of the rows in progress may have killed it. These are the first of the
+ * pending rows, so the next process tries at least as many alone, one after the other, and the rest together. A row
+ * that kills three processes while it is tried alone is quarantined; no other row is.
  */
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -38,7 +38,7 @@ import { beforeOf } from "../plan/classify.ts";
 /** A row fails after this many calls without a usable response. */
 const maxAttempts = 10;
 const retryBackoff = { baseMs: 400, capMs: 60_000 };
-/** Number of consecutive calls without a usable response that ends the pass; the platform is the problem, not the row. */
+/** Number of consecutive calls without a usable response that ends the pass: the platform is at fault, not the row. */
 const outageAfterFailures = 20;
 const sleepInPlaceMs = 2_000;
 /** Outcomes of a segment that arrive within this time are written together, unless half of its lanes wait for that. */
@@ -190,7 +190,7 @@ class SegmentWork {
     return later(delayMs, "waiting to read the result of calls whose responses were lost");
   }
 
-  /** Takes the rows out of `due` that may have killed a process. Each death starts with another one, in case none has. */
+  /** Takes the rows out of `due` that may have killed a process. Each death starts with another, in case none has. */
   async #trySuspects(due: OpenRow[]): Promise<void> {
     if (this.#deaths === 0) return;
     const { guard, lanes } = this.#context;
@@ -407,8 +407,8 @@ function untilOutageEnds(delayMs: number) {
 }
 
 /**
- * Writes outcomes to the ledger, several together, since each write costs as much as several calls. A caller waits until its
- * outcome is written, so that a crash repeats at most one call for each lane.
+ * Writes outcomes to the ledger, several together, since each write costs as much as several calls. A caller waits
+ * until its outcome is written, so that a crash repeats at most one call for each lane.
  * @param lanes how many callers there may be at present
  */
 function outcomeWriter(

@@ -1,6 +1,6 @@
 /**
- * The queues of runs: one per bucket, so that a spent quota holds only its own work. A job is a reference to a segment; missing
- * jobs can be enqueued again from the ledger at any time, since a job's id is derived from its content.
+ * The queues of runs: one per bucket, so that a spent quota holds only its own work. A job is a reference to a segment;
+ * missing jobs can be enqueued again from the ledger at any time, since a job's id is derived from its content.
  */
 import type { Queue } from "bullmq";
 import type { JobResult, Incident, Working } from "#engine/queue/job-result.ts";
@@ -23,7 +23,7 @@ export type JobReference = SegmentReference | { readonly runId: string; readonly
 /** Number of segments that one process works on at once; each has several calls in flight. */
 export const segmentsAtOnce = 4;
 const jobName = "process-segment";
-/** BullMQ applies a queue's manual rate limit only if one is configured; this one is high enough never to take effect itself. */
+/** BullMQ applies a queue's manual rate limit only if one is configured; this one is too high to take effect itself. */
 const boundlessRate = { max: 1e12, durationMs: maxHoldMs };
 const addAtOnce = 500;
 const maxRead = 9_999;
@@ -70,7 +70,7 @@ export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Le
     }
   };
 
-  /** Enqueues missing jobs of the bucket's running runs, after a crash between ledger and queue or the loss of a queue. */
+  /** Enqueues missing jobs of the bucket's running runs, after a crash between ledger and queue or loss of a queue. */
   const restore = async (bucket: string): Promise<void> => {
     const runs = (await ledger.running()).filter((run) => run.bucket === bucket);
     if (runs.length > 0 && (await lacksJobs(await queues.queue(bucket), runs, ledger))) {
@@ -138,7 +138,7 @@ function segmentCallbacks(
   };
 }
 
-/** Reports what only a user can change; a fault of the configuration pauses the run, since this process keeps its own. */
+/** Reports what only a user can change; a configuration fault pauses the run, since this process keeps its own. */
 async function reportRefusal(
   runId: string,
   result: JobResult,

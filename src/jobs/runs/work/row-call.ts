@@ -32,7 +32,7 @@ export type TryResult =
   /** No call was made, because the SIM has changed since the row was submitted. */
   | { readonly kind: "skipped"; readonly reason: string }
   | { readonly kind: "rejected"; readonly reason: string }
-  /** Does not count as an attempt: the quota is spent, the run's own rate limit applies, or the platform is unreachable. */
+  /** Does not count as an attempt: the quota is spent, the run's own rate applies, or the platform is unreachable. */
   | {
       readonly kind: "postponed";
       readonly delayMs: number;

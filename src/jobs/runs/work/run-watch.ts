@@ -1,9 +1,9 @@
 /**
  * Watches whether a run may still be processed, for all its segments in this process at once. Each reply of the ledger
- * contains the state, and while a segment is in progress the ledger is polled twice a second. So a pause, a cancel or an
- * abort stops every call that has not been sent, including those waiting for the quota; calls in flight end with their
- * response. Until the last of those calls has its outcome, this process holds a lease on the run in the ledger. The start of
- * a run that overlaps with it stops its calls in the same way, until the overlap is settled.
+ * contains the state, and while a segment is in progress the ledger is polled twice a second. So a pause, a cancel or
+ * an abort stops every call that has not been sent, including those waiting for the quota; calls in flight end with
+ * their response. Until the last of those calls has its outcome, this process holds a lease on the run in the ledger.
+ * The start of a run that overlaps with it stops its calls in the same way, until the overlap is settled.
  */
 import { randomBytes } from "node:crypto";
 import { overlapSettler } from "../overlap.ts";
@@ -44,9 +44,9 @@ export class RunWatch {
 
   /**
    * Must be called when work on a segment starts.
-   * @returns undefined if the run is not running; `yielding` if calls of a run that overlaps were in flight for two seconds;
-   *   otherwise `halt`, which aborts as soon as the run may make no more calls, and `leave`, to be called when the work has
-   *   ended and its outcomes are written
+   * @returns undefined if the run is not running; `yielding` if calls of a run that overlaps were in flight for two
+   *   seconds; otherwise `halt`, which aborts as soon as the run may make no more calls, and `leave`, to be called when
+   *   the work has ended and its outcomes are written
    */
   async enter(runId: string) {
     const hand = randomBytes(9).toString("base64url");
@@ -88,7 +88,7 @@ export class RunWatch {
     watched.halt.abort(new Error(`the run is ${state}`));
   }
 
-  /** Counts a lost response to a call that is unsafe to repeat. @returns how long the run waits now, ms; 0 if it continues */
+  /** Counts a lost response to a call unsafe to repeat. @returns how long the run waits now, ms; 0 if it continues */
   noteLost(runId: string): number {
     const { count = 0 } = this.#lost.get(runId) ?? {};
     const untilMs = count + 1 < maxLost ? 0 : systemClock.monotonicMs() + outageMs;

@@ -1,8 +1,8 @@
 /**
- * The calls of one segment that are unsafe to repeat. A row is marked as sent, durably, right before its call leaves. The mark
- * goes when the platform answered that it did nothing; while it is there, the call is never made again, by any process. If
- * its response was lost, the SIM's record shows what it did, provided that the operation sets a field to a value that the
- * SIM did not have before. Otherwise the outcome is unknown, for good.
+ * The calls of one segment that are unsafe to repeat. A row is marked as sent, durably, right before its call leaves.
+ * The mark goes when the platform answered that it did nothing; while it is there, the call is never made again, by any
+ * process. If its response was lost, the SIM's record shows what it did, provided that the operation sets a field to a
+ * value that the SIM did not have before. Otherwise the outcome is unknown, for good.
  */
 import { randomBytes } from "node:crypto";
 import type { Account } from "#api/account.ts";

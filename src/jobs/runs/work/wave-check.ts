@@ -1,6 +1,6 @@
 /**
- * The check after a wave of a run has soaked: SIMs that it changed are read again, and the share of them that meets the gate decides
- * whether the next wave opens or the run pauses. Each result is stored at once, so a check that was killed reads no SIM twice.
+ * The check after a wave of a run has soaked: SIMs it changed are read again, and the share that meets the gate decides
+ * whether the next wave opens or the run pauses. Each result is stored at once: a killed check reads no SIM twice.
  */
 import type { Kernel } from "#kernel/kernel.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
@@ -74,7 +74,7 @@ async function sampleOf(run: RunRecord, sample: number, ledger: Ledger): Promise
   return done.length <= sample ? done : done.filter((_, i) => placeOf(i) !== placeOf(i - 1));
 }
 
-/** Reads SIMs, with a sync where one cannot be read alone, and notes which of them meet the gate. @returns why that is not over */
+/** Reads SIMs, by a sync if one cannot be read alone, and notes which meet the gate. @returns why that is not over */
 async function readAgain(
   run: RunRecord,
   rows: readonly StoredRow[],

@@ -1,5 +1,5 @@
 /// <reference types="vite/types/importMeta.d.ts" />
-/** The texts of the page Events: what features say of their events (src/jobs/<feature>/events.ts), collected by the build. */
+/** The texts of the page Events: what features say of theirs (src/jobs/<feature>/events.ts), collected by the build. */
 import type { Events } from "#events/event.ts";
 
 const files = import.meta.glob<{ events: Events; eventKinds?: Readonly<Record<string, string>> }>(

@@ -1,4 +1,4 @@
-/** SIM operations as a form shows them: which inputs need a value, what is wrong with one, and what to know beforehand. */
+/** SIM operations as a form shows them: which inputs need a value, what is wrong with one, and what to know first. */
 import type { OperationReport, PlanReport } from "../shapes.ts";
 import { counted } from "../format.ts";
 
@@ -15,8 +15,8 @@ export type RowsFrom = SourceKind | "selection";
 type Input = OperationReport["inputs"][number];
 
 /**
- * The inputs that get a field of the form. With a file, a secret comes from a column alone: values for all rows are sent
- * in the address, which a secret must not be.
+ * The inputs that get a field of the form. With a file, a secret comes from a column alone: values for all rows are
+ * sent in the address, which a secret must not be.
  */
 export function fieldsFor({ inputs }: OperationReport, from: RowsFrom): readonly Input[] {
   return inputs.filter(({ secret }) => from !== "file" || !secret);

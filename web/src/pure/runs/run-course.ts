@@ -20,8 +20,8 @@ export function filledWindows({ windows, windowSeconds }: RunSummary): Window[] 
 }
 
 /**
- * Calls per minute in the last full window. Calls come in bursts, one at each reset of the quota, so any shorter time would
- * show a rate far from the real one. Undefined while the run has not been in progress for a full window.
+ * Calls per minute in the last full window. Calls come in bursts, one at each reset of the quota, so any shorter time
+ * would show a rate far from the real one. Undefined while the run has not been in progress for a full window.
  * @param startedAt of the run
  */
 export function callsPerMinute(

@@ -71,7 +71,7 @@ export type Happening =
   | { readonly at: string; readonly run: SimRun; readonly changes: readonly Change[] }
   | { readonly at: string; readonly change: Change };
 
-/** The rows of runs, and the changes that no run made or that runs caused. A change that one of the runs caused is shown with it. */
+/** Rows of runs, and changes that no run made or that runs caused; those of one of the runs are shown with it. */
 export function timelineOf(runs: readonly SimRun[], changes: readonly Change[]): Happening[] {
   const ids = new Set(runs.map(({ runId }) => runId));
   const ofRuns = runs.map((run) => ({

@@ -1,6 +1,6 @@
 /**
- * The course of a run: its speed compared with the quota, outcomes and calls per window, and the reasons of rows that are
- * not done.
+ * The course of a run: its speed compared with the quota, outcomes and calls per window, and the reasons of rows that
+ * are not done.
  */
 import type { JSX } from "preact";
 import { nowMs } from "../../clock.ts";

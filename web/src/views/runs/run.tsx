@@ -157,7 +157,7 @@ function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element
   );
 }
 
-/** Announces the numbers of the screen to screen readers at every tenth and at every change of state, not in between. */
+/** Announces the numbers of the screen to screen readers at every tenth and every change of state, not in between. */
 function Heard({ report: { state, counts } }: { report: RunReport }): JSX.Element {
   const settled = settledRows(counts);
   const tenths = counts.total === 0 ? 10 : Math.floor((10 * settled) / counts.total);

@@ -1,4 +1,4 @@
-/** The fleet as of the last sync, at the head of the SIMs: numbers of SIMs by field, the sync, and classes over time. */
+/** The fleet at the last sync, at the head of the SIMs: numbers of SIMs by field, the sync, and classes over time. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { addressOf } from "../../ask.ts";

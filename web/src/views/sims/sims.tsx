@@ -1,4 +1,4 @@
-/** The SIMs: the fleet at a glance; SIMs of the inventory by filter or ID, some or all of which are taken into a run. */
+/** The SIMs: the fleet at a glance; SIMs of the inventory by filter or ID, some or all of which go into a run. */
 import type { ComponentChildren, JSX } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { addressOf } from "../../ask.ts";

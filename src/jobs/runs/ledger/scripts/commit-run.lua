@@ -1,21 +1,21 @@
--- Commits a drafted run or starts a planned one: from now on it is listed, and workers process its rows. Or keeps a draft as
--- a plan: its rows and its head are stored until it expires, and it can be started.
+-- Commits a drafted run or starts a planned one: from now on it is listed, and workers process its rows. Or keeps a
+-- draft as a plan: its rows and its head are stored until it expires, and it can be started.
 --
--- KEYS  1 run head (hash)   2 drafted rows (hash with expiry: segment -> packed rows); KEYS 3 for a plan to start as it is
---       3 rows of the run (hash)   4 runs (sorted set)   5 event stream   6 plans (hash: run or upload -> `expiry bytes owner`)
+-- KEYS  1 run head (hash)   2 drafted rows (hash with expiry: segment -> packed rows); KEYS 3 to start a plan as it is
+--       3 rows (hash)   4 runs (sorted set)   5 event stream   6 plans (hash: run or upload -> `expiry bytes owner`)
 --       7 head of the run whose rows it takes, if they may be taken only once
 -- ARGV  1 run id   2 number of segments   3 creation time, ms   4 maximum number of events kept   5 submitter, or ''
 --       6 identifies the attempt   7 time to live of the plan to keep, ms, 'start', or ''   8 its `expiry bytes owner`
 --       9 the upload that it came with, or ''   10 number of fields of the other head that record who took the rows
 --       11 … these fields, then those of the head
 -- Returns 'committed'; 'exists' if there already is a run with this id; { field, run } if another run has taken rows;
---   'expired' if a segment or the plan has expired. Otherwise than 'committed' nothing is changed, except that the draft
---   is deleted unless it has expired; a plan is kept.
--- Atomic: everything. An existing run stays unchanged and the draft is deleted, so committing twice has no effect. A plan
--- that is kept twice under one id is replaced. Of several runs that take the same rows, one is committed. A plan loses its
--- expiry as it is started.
--- Moves: (none)|planned -> planned; (none)|planned -> running (start-run.lua) | awaiting-approval | completed (no row makes a
--- call)
+--   'expired' if a segment or the plan has expired. Otherwise than 'committed' nothing is changed, except that the
+--   draft is deleted unless it has expired; a plan is kept.
+-- Atomic: everything. An existing run stays unchanged and the draft is deleted, so committing twice has no effect. A
+-- plan that is kept twice under one id is replaced. Of several runs that take the same rows, one is committed. A plan
+-- loses its expiry as it is started.
+-- Moves: (none)|planned -> planned; (none)|planned -> running (start-run.lua) | awaiting-approval | completed (no row
+--   makes a call)
 
 local run, segments, created_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local max_events, by, attempt, groups = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[10])

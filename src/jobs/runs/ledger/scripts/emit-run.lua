@@ -1,8 +1,8 @@
 -- Included in scripts that change a run's state: emits the event of the transition with the run's new tally. Requires
 -- emit.lua before it.
 --
--- emit_run(stream, max_events, kind, key, run, by, reason) reads the run's head (hash) at `key` and adds the event; `by`
--- may be ''; without `reason`, the reason in the head is used.
+-- emit_run(stream, max_events, kind, key, run, by, reason) reads the run's head (hash) at `key` and adds the event;
+-- `by` may be ''; without `reason`, the reason in the head is used.
 
 local function emit_run(stream, max_events, kind, key, run, by, reason)
   local head = redis.call('HMGET', key, 'profile', 'name', 'total', 'done', 'skipped', 'rejected', 'failed', 'state',

@@ -4,8 +4,8 @@
 -- ARGV  1 wave, from 0   2 what the gate found, as JSON, or ''   3 why the run pauses, or ''   4 run id
 --       5 maximum number of events kept
 -- Returns nothing
--- Atomic: everything. A wave is ended once, and only that of a running run, which may pause. A later wave of which other runs
--- have superseded all rows is passed over. Nothing is counted for the last wave: its `waveEnd` is 0.
+-- Atomic: everything. A wave is ended once, and only that of a running run, which may pause. A later wave of which
+-- other runs have superseded all rows is passed over. Nothing is counted for the last wave: its `waveEnd` is 0.
 
 local wave, found, reason = ARGV[1], ARGV[2], ARGV[3]
 local state, open, soak, waves, spans = unpack(redis.call('HMGET', KEYS[1], 'state', 'wave', 'soakUntilMs', 'waves', 'segments'))

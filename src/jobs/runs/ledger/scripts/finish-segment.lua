@@ -2,8 +2,8 @@
 --
 -- KEYS  1 outcomes of the segment (hash)   2 tries of the segment (hash)   3 finished segments of the run (hash)
 --       4 run head (hash)
--- ARGV  1 segment   2 number of outcomes in the packed form   3 packed outcomes   4 rows of the segment that make a call
--- Returns 1, also if the run was removed; or 0 if one of those rows has no outcome, or none in the packed form (nothing is changed)
+-- ARGV  1 segment   2 number of packed outcomes   3 packed outcomes   4 rows of the segment that make a call
+-- Returns 1, also if the run was removed; 0 if one of those rows has no outcome or no packed one (nothing is changed)
 -- Atomic: everything, so a reader finds each outcome in exactly one of the two places.
 
 local segment, packed_count, packed, calls = ARGV[1], ARGV[2], ARGV[3], ARGV[4]

@@ -1,10 +1,10 @@
--- Renews the leases of workers on a run, and returns the run's state. Every worker that processes rows of the run holds a
--- lease and renews it until its last call has ended.
+-- Renews the leases of workers on a run, and returns the run's state. Every worker that processes rows of the run holds
+-- a lease and renews it until its last call has ended.
 --
 -- KEYS  1 run head (hash)   2 leases on the run (hash: lease -> expiry, ms of Redis's clock)
 --       3 runs that it yields to (set)
 -- ARGV  1 lease duration, ms   2 … leases
--- Returns the run's state, or 'gone'; 'yielding' if it runs, and an overlap with another run is not settled (start-run.lua)
+-- Returns the run's state, or 'gone'; 'yielding' if it runs and an overlap with another is not settled (start-run.lua)
 -- Atomic: everything. A new lease is granted only while the run is running. So after a run has ended no lease is added,
 -- and once the last one is released, the last outcome is written.
 

@@ -4,8 +4,8 @@
 --       4 finished segments of the run (hash)
 -- ARGV  1 segment   2 place   3 tries of the row, JSON with sentAtMs
 -- Returns 1; 0 if the run is not running, or the row is marked or settled already (nothing is changed)
--- Atomic: everything. Of several processes that hold the row, one makes the call. Once a run is over no row is marked, so
--- that the marked rows without an outcome need to be looked for only once.
+-- Atomic: everything. Of several processes that hold the row, one makes the call. Once a run is over no row is marked,
+-- so that the marked rows without an outcome need to be looked for only once.
 
 local segment, place, tries = ARGV[1], ARGV[2], ARGV[3]
 if redis.call('HGET', KEYS[1], 'state') ~= 'running' then return 0 end

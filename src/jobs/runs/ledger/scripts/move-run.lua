@@ -4,8 +4,8 @@
 -- ARGV  1 new state   2 now, ms since the epoch   3 reason, or ''   4 run id   5 maximum number of events kept
 --       6 who does it, or ''   7 … states from which the transition is allowed
 -- Returns the previous state, or 'gone'; the transition was made if the previous state is one of ARGV 7 …
--- Atomic: everything. Approval starts the run (start-run.lua); a resumed run has started before. A transition to the current
--- state only changes the reason and emits no event.
+-- Atomic: everything. Approval starts the run (start-run.lua); a resumed run has started before. A transition to the
+-- current state only changes the reason and emits no event.
 
 local new_state, now, reason = ARGV[1], ARGV[2], ARGV[3]
 local run_id, max_events, by = ARGV[4], ARGV[5], ARGV[6]

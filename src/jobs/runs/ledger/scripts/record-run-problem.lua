@@ -1,13 +1,13 @@
 -- Records that a call of a run failed for a reason that affects every row, such as a platform that answers 500.
 --
 -- KEYS  1 run head (hash)   2 event stream
--- ARGV  1 now, ms since the epoch   2 message   3 time of the next attempt, ms   4 run id   5 maximum number of events kept
+-- ARGV  1 now, ms since the epoch   2 message   3 next attempt, ms   4 run id   5 maximum number of events kept
 --       6 time without progress after which a run counts as stalled, ms; '' for a hold, such as a freeze
 --       7 event to emit with the problem, or ''
 -- Returns nothing
 -- Atomic: everything. `run.stalled` is emitted once, with the first attempt after which the run counts as stalled; the
--- next usable response clears the problem and emits `run.recovered` (settle.lua). A hold is no stall, and responses to calls
--- that were in flight when it started do not clear it. Only a running run has a problem.
+-- next usable response clears the problem and emits `run.recovered` (settle.lua). A hold is no stall, and responses to
+-- calls that were in flight when it started do not clear it. Only a running run has a problem.
 
 local run, now, message, next, run_id = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local max_events, stalled_after = ARGV[5], tonumber(ARGV[6])

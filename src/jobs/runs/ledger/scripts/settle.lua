@@ -4,18 +4,18 @@
 --       4 finished segments of the run (hash)   5 … 12 the inventory of the run's profile (take.lua)
 -- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 responses with 429   5 profile
 --       6 maximum number of events kept   7 run id   8 run that supersedes these rows, or ''
---       9 … one text per row: `place outcome weight SIM fields record`, the outcome being `answered` if a response made it
---          skipped, the fields those that the row sets, separated by commas, or `-`; if the response
---          showed the SIM, three or more lines follow: the returned fields, separated by commas, the time of the SIM's last
---          change before the call or `-`, and a line for each returned field
+--       9 … one text per row: `place outcome weight SIM fields record`, the outcome being `answered` if a response made
+--          it skipped, the fields those that the row sets, separated by commas, or `-`; if the response showed the SIM,
+--          three or more lines follow: the returned fields, separated by commas, the time of the SIM's last change
+--          before the call or `-`, and a line for each returned field
 --          (one text, since long argument lists are expensive for the sender)
 -- Returns { state, pending rows, 1 if the wave of this segment has ended without a failed row, or with a gate, else 0 }
 -- Atomic: everything. A settled row keeps its outcome, so settling twice has no effect, even if the segment is already
--- packed: a worker that lost its job may come late. A call may be counted twice after a broken connection; an outcome is
--- never counted twice.
+-- packed: a worker that lost its job may come late. A call may be counted twice after a broken connection; an outcome
+-- is never counted twice.
 -- Moves: running|paused -> completed (all settled), running|paused -> aborted (too many failures, or a row of a wave
--- without a gate failed); the event is emitted in the same step. The last row of a wave starts its soak (end-wave.lua). A usable
--- response clears the run's problem. A run that has ended stays ended, and still accepts the outcomes of calls in flight.
+-- without a gate failed); the event is emitted in the same step. The last row of a wave starts its soak (end-wave.lua).
+-- A usable response clears the run's problem. An ended run stays ended, and still accepts outcomes of calls in flight.
 
 local now, segment, calls, throttled = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local profile, max_events, run, newer = ARGV[5], ARGV[6], ARGV[7], ARGV[8]

@@ -1,10 +1,10 @@
--- Included in scripts that start a run: the run that started last wins, so it supersedes the pending rows of those that have
--- started before and are not over. Until it has (overlap.ts), neither it nor they make a call.
+-- Included in scripts that start a run: the run that started last wins, so it supersedes the pending rows of those that
+-- have started before and are not over. Until it has (overlap.ts), neither it nor they make a call.
 --
--- note_start(key, run) reads and changes the record (hash) at `key`, which must have its profile and, in `disjoint`, the runs
--- that share no field of a SIM with it: they continue. Of the other runs of the account it reads head and leases, and changes the
--- set of the runs that they yield to; it builds their keys (decision 010). A run that was cut short counts until its last call
--- in flight has ended, so that no call of it comes after one of this run. Profiles with one owner of quotas are one account.
+-- note_start(key, run) reads and changes the record (hash) at `key`, which must have its profile and, in `disjoint`,
+-- the runs that share no SIM's field with it: they continue. Of the account's other runs it reads head and leases, and
+-- changes the set of runs they yield to; it builds their keys (decision 010). A run cut short counts until its last
+-- call in flight ends, so none of its calls follows one of this run. Profiles with one owner of quotas are an account.
 
 local function note_start(key, run)
   local prefix = string.sub(key, 1, -#run - 1)
