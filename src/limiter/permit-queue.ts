@@ -84,7 +84,7 @@ export class PermitQueue {
   readonly #clock: Clock;
   #waiters: Waiter[] = [];
   readonly #observations: Observation[] = [];
-  /** Observations that Redis rejected: repeated in the next exchange, else their permits count until the lease ends. */
+  /** Observations of an exchange that failed, for the next one: else their permits count until the lease ends. */
   #unreported: readonly Observation[] = [];
   /** Permits taken ahead, the oldest first. */
   #spare: Spare[] = [];

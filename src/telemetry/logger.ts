@@ -105,8 +105,8 @@ function errorLines(error: unknown): string {
   return `${shown.join("")}${cause === undefined ? "" : errorLines(cause)}`;
 }
 
-// Removes secrets from a log line: the live secrets in all their forms (`core/secrets/scrub-secrets`), and unknown values in
-// the position of a secret (token headers, passwords in URLs, strings shaped like tokens). It processes the finished
+// Removes secrets from a log line: the live ones in all their forms (`core/secrets/scrub-secrets`), and unknown values
+// in the position of a secret (token headers, passwords in URLs, strings shaped like tokens). It processes the finished
 // line, since redacting named fields would miss secrets inside messages. The shape patterns apply to the log only: in
 // command output or a response, a cell `token=abc` is data. Running time is linear in the line, so every repetition
 // below is bounded or cannot restart within the text it has consumed.

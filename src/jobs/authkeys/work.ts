@@ -337,7 +337,7 @@ async function takeBack(step: AuthKeyStep): Promise<AuthKeyResult> {
 export type AuthKeyAccount = ReturnType<typeof authKeyAccount>;
 
 /**
- * Its calls throw ConfigError if the platform definition lacks the operation.
+ * Calls for AuthKeys, which throw ConfigError if the platform definition lacks the operation.
  * @param of `purpose`: what a missing operation is needed for, as a sentence's start; `user`: absent, the profile's own
  */
 export function authKeyAccount(

@@ -92,7 +92,7 @@ function ofSchedules(kind: "schedule" | "automation", label: string): Choice {
 /** Shorter texts are in nearly every ID. */
 const minLength = 4;
 
-/** A call of the platform each, only if the definition has the operation: hence on a text, and without a problem. */
+/** Credential Sets and AuthKeys, each by a call of the platform: only for a longer text; a failed call finds none. */
 function useCredentials(search: string): readonly Choice[] {
   const of = { profile: profile.value };
   const isWanted = search.length >= minLength;

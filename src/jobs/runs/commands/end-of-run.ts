@@ -25,8 +25,8 @@ import { follow } from "./follow-run.ts";
 import { countsText, type Reason, runText } from "./run-text.ts";
 
 /**
- * Asks, starts a plan, and shows its run until it ends unless the command is to return at once. A plan that is not started is
- * deleted.
+ * Asks, starts a plan, and shows its run until it ends unless the command is to return at once. A plan that is not
+ * started is deleted.
  * @returns the exit code
  */
 export async function startAsked(

@@ -267,7 +267,7 @@ function demandOfRun(run: RunRecord, taken = 0): Demand {
   return demandOf(run, sent === 0 ? 0 : Math.max(0, run.tally.pending - taken) / sent, run);
 }
 
-/** Calls that read SIMs again come last, and the soaks after them. @param left the share of its calls still to make */
+/** Calls of a plan or a run; reads of SIMs come last, the soaks after them. @param left share of calls still to make */
 function demandOf(run: Planned, left: number, { wave = 0 }: Partial<Pick<RunRecord, "wave">> = {}) {
   const calls = run.segments.map(({ callable }) => callable);
   const { runId, bucket: queue, options } = run;

@@ -190,7 +190,7 @@ class SegmentWork {
     return later(delayMs, "waiting to read the result of calls whose responses were lost");
   }
 
-  /** Takes the rows out of `due` that may have killed a process. Each death starts with another, in case none has. */
+  /** Takes rows out of `due` that may have killed a process, and tries each alone; each death starts with another. */
   async #trySuspects(due: OpenRow[]): Promise<void> {
     if (this.#deaths === 0) return;
     const { guard, lanes } = this.#context;

@@ -3,7 +3,7 @@
 -- KEYS  1 outcomes of the segment (hash)   2 tries of the segment (hash)   3 finished segments of the run (hash)
 --       4 run head (hash)
 -- ARGV  1 segment   2 number of packed outcomes   3 packed outcomes   4 rows of the segment that make a call
--- Returns 1, also if the run was removed; 0 if one of those rows has no outcome or no packed one (nothing is changed)
+-- Returns 1, also if the run was removed or the segment is packed; 0 if the packed outcomes are not all (no change)
 -- Atomic: everything, so a reader finds each outcome in exactly one of the two places.
 
 local segment, packed_count, packed, calls = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
