@@ -9,7 +9,7 @@ export function changedText({ profile, operator, operation, changes, changesInAl
   const parts = shown.map(
     ({ from, to, count }) => `${from === undefined ? "unknown" : (from ?? "none")} → ${to ?? "none"} ${grouped(count)}`,
   );
-  if (shown.length === 0) parts.push(counted(changesInAll, "SIM"));
+  if (shown.length === 0) parts.push(changesInAll === 0 ? "nothing to change" : counted(changesInAll, "SIM"));
   else if (others > 0) parts.push(`and ${counted(others, "other change")}`);
   return `${operation} on ${operator === undefined ? profile : `${operator} (${profile})`}: ${parts.join(", ")}`;
 }

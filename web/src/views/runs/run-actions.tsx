@@ -119,7 +119,7 @@ export async function followUp(
       ? "SIMs that were changed again since are left as they are."
       : `A new run sends ${counted(total, "row")} again, in ${counted(calls, "call")}.`,
     costly > 0 && `According to the inventory, ${counted(costly, "call costs", "calls cost")} money.`,
-    ...warnings.map((warning) => `${warning}.`),
+    ...(calls > 0 ? warnings.map((warning) => `${warning}.`) : []),
     ...(isUndo || chosen !== undefined ? [] : leftOut(counts)),
   ];
   const isMeant = await confirmed({
