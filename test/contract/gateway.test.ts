@@ -7,7 +7,7 @@ import { seeds } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness, type HarnessOptions } from "./support/control-harness.ts";
 
-async function open(options: HarnessOptions): Promise<{ harness: ControlHarness; url: string }> {
+async function setup(options: HarnessOptions): Promise<{ harness: ControlHarness; url: string }> {
   const env = { SIMFLEET_GATEWAY_PORT: "0", ...options.env };
   const harness = await ControlHarness.open({ ...options, env });
   return { harness, url: await openGateway(harness.app, { profile: "default" }) };
@@ -21,7 +21,7 @@ describe("the gateway beside the runs of the account", () => {
     const rows = seeds(500, 3_000);
     const perWindow = 150;
     const sandbox = { sims: rows, periodSeconds: 1, limits: { Sim: perWindow } };
-    const { harness, url } = await open({ works: true, sandbox });
+    const { harness, url } = await setup({ works: true, sandbox });
     await using _ = harness;
     const headers = { "content-type": "text/csv" };
     const begun = await harness.ask("/v1/runs", { as: "operator", method: "POST", body: harness.csv(rows), headers });
@@ -56,7 +56,7 @@ describe("the gateway beside the runs of the account", () => {
 describe.concurrent("callers of the gateway", () => {
   test("live calls use what is kept for others when a tool of low priority waits in vain", async () => {
     const env = { SIMFLEET_RESERVE: "0.5", SIMFLEET_GATEWAY_MAX_WAIT_SECONDS: "0.5" };
-    const { harness, url } = await open({ env, sandbox: { periodSeconds: 60, limits: { Sim: 8 } } });
+    const { harness, url } = await setup({ env, sandbox: { periodSeconds: 60, limits: { Sim: 8 } } });
     await using _ = harness;
     const bulk = (): Promise<Response> => list(url, { "x-simfleet-priority": "low" });
     // A busy machine may need longer than the wait for one call: it is made again.
@@ -72,7 +72,7 @@ describe.concurrent("callers of the gateway", () => {
 
   test("a live call every tenth of a second meets no 503 and waits little beside a run that never ends", async () => {
     const sandbox = { sims: 3_000, periodSeconds: 3, limits: { Sim: 150 } };
-    const { harness, url } = await open({ works: true, sandbox });
+    const { harness, url } = await setup({ works: true, sandbox });
     await using _ = harness;
     const headers = { "content-type": "text/csv" };
     await harness.ask("/v1/runs", { as: "operator", method: "POST", body: harness.csv(3_000), headers });
@@ -96,7 +96,7 @@ describe.concurrent("callers of the gateway", () => {
 
   test("the platform's own client works as it is: it authenticates, reads pages, changes a SIM, and waits after a 503", async () => {
     const env = { SIMFLEET_GATEWAY_MAX_WAIT_SECONDS: "0.2" };
-    const { harness, url } = await open({ env, sandbox: { sims: 5, periodSeconds: 2, limits: { Sim: 3 } } });
+    const { harness, url } = await setup({ env, sandbox: { sims: 5, periodSeconds: 2, limits: { Sim: 3 } } });
     await using _ = harness;
     const statuses: number[] = [];
     /** Calls again after any 5xx, whatever the headers say. */

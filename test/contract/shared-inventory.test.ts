@@ -18,7 +18,7 @@ const sims = 6;
 const userSims = 2;
 
 /** The sub-user comes first in the configuration. @param works the syncs, not those of a test that holds them back */
-async function open({ more = "", works = ["robot", "default"] }: { more?: string; works?: string[] } = {}) {
+async function setup({ more = "", works = ["robot", "default"] }: { more?: string; works?: string[] } = {}) {
   const harness = await ControlHarness.open({
     sandbox: { sims, userSims, ...user },
     env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
@@ -68,7 +68,7 @@ async function inventories(harness: ControlHarness): Promise<string[]> {
 }
 
 test("root's sync fills the inventory of both, and a sub-user's sync marks nothing as gone", async () => {
-  await using harness = await open();
+  await using harness = await setup();
   expect(await sync(harness, "default")).toMatchObject({ profile: "default", sims, added: sims });
   const ofUser = await sync(harness, "robot");
   expect(ofUser).toMatchObject({ profile: "robot", sims: userSims, added: 0, gone: 0, state: "finished" });
@@ -92,7 +92,7 @@ test("root's sync fills the inventory of both, and a sub-user's sync marks nothi
 });
 
 test("a sub-user that was known first keeps what it has, and root's first sync is the baseline", async () => {
-  await using harness = await open();
+  await using harness = await setup();
   await sync(harness, "robot");
   expect(await sync(harness, "default")).toMatchObject({ added: sims - userSims, gone: 0 });
   expect(await inventories(harness)).toEqual(["robot"]);
@@ -101,13 +101,13 @@ test("a sub-user that was known first keeps what it has, and root's first sync i
 });
 
 test("inventory.profile chooses whose sync marks SIMs as gone", async () => {
-  await using harness = await open({ more: "inventory: { profile: robot }\n" });
+  await using harness = await setup({ more: "inventory: { profile: robot }\n" });
   expect(await sync(harness, "default")).toMatchObject({ sims, gone: 0 });
   expect(await sync(harness, "robot")).toMatchObject({ sims: userSims, gone: sims - userSims });
 });
 
 test("the inventory that a profile had before it came to share one is not shown, and is removed", async () => {
-  await using harness = await open();
+  await using harness = await setup();
   // As an earlier version left it: each has its own.
   const redis = harness.redis();
   await sync(harness, "robot");
@@ -123,7 +123,7 @@ test("the inventory that a profile had before it came to share one is not shown,
 });
 
 test("syncs that began before the operator was known become one, root's", async () => {
-  await using harness = await open({ works: [] });
+  await using harness = await setup({ works: [] });
   const first = await harness.sims.sync("robot", { by: "test" });
   const second = await harness.sims.sync("default", { by: "test" });
   expect([first.profile, second.profile]).toEqual(["robot", "default"]);
@@ -137,7 +137,7 @@ test("syncs that began before the operator was known become one, root's", async 
 });
 
 test("a sync in progress is joined, or replaced by that of a profile that sees more", async () => {
-  await using harness = await open({ works: [] });
+  await using harness = await setup({ works: [] });
   await signIn(harness);
   const part = await harness.sims.sync("robot", { by: "test" });
   const whole = await harness.sims.sync("default", { by: "test" });
@@ -150,7 +150,7 @@ test("a sync in progress is joined, or replaced by that of a profile that sees m
 });
 
 test("a run that was planned before the operator was known updates the shared inventory", async () => {
-  await using harness = await open();
+  await using harness = await setup();
   await sync(harness, "default");
   const started = await harness.ask("/v1/runs?profile=robot", {
     as: "operator",
@@ -169,7 +169,7 @@ test("a run that was planned before the operator was known updates the shared in
 });
 
 test("an automation of a sub-user's profile runs for what root's sync has found", async () => {
-  await using harness = await open({
+  await using harness = await setup({
     more: "automations:\n  new: { on: sim.added, profile: robot, job: apply, speedClass: s1.fast }\n",
   });
   await sync(harness, "default");

@@ -22,7 +22,7 @@ const forms = [
 ];
 const profiles = ["default", "root2", "user", "user2", "c", "d", "e", "f"];
 
-async function open(env: Readonly<Record<string, string>> = {}, deployment = ""): Promise<ControlHarness> {
+async function setup(env: Readonly<Record<string, string>> = {}, deployment = ""): Promise<ControlHarness> {
   return ControlHarness.open({
     sandbox: { sims: rows * profiles.length, periodSeconds: 2, limits: { Sim: perWindow }, ...user },
     env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "", ...env },
@@ -43,7 +43,7 @@ async function bucketsOf(harness: ControlHarness): Promise<BucketReport[]> {
 }
 
 test("eight profiles of one operator run side by side without a 429", async () => {
-  await using harness = await open();
+  await using harness = await setup();
   await harness.app.work(profiles, [runs]);
   const headers = { "content-type": "text/csv" };
   const ids: string[] = [];
@@ -72,7 +72,7 @@ test("eight profiles of one operator run side by side without a 429", async () =
 });
 
 test("with the scope principal, each profile has quotas of its own, and the first answer moves it there", async () => {
-  await using harness = await open({}, "quota: { scope: principal }\n");
+  await using harness = await setup({}, "quota: { scope: principal }\n");
   const { limiter } = harness.app.kernel;
   await limiter.assign("default", "OP0000000001@old.example");
   for (const profile of ["default", "user"]) await harness.app.kernel.client(profile).call(listSims, { limit: 1 });
@@ -86,7 +86,7 @@ test("with the scope principal, each profile has quotas of its own, and the firs
 });
 
 test("a gateway spends from the bucket that the runs of other profiles use", async () => {
-  await using harness = await open({ SIMFLEET_GATEWAY_PORT: "0" });
+  await using harness = await setup({ SIMFLEET_GATEWAY_PORT: "0" });
   await harness.app.kernel.client("default").call(listSims, { limit: 1 });
   const url = await openGateway(harness.app, { profile: "user" });
   expect((await fetch(`${url}/v1/sims?limit=1`)).status).toBe(200);
@@ -95,7 +95,7 @@ test("a gateway spends from the bucket that the runs of other profiles use", asy
 });
 
 test("a profile without a pair shows the quota of its last known operator", async () => {
-  await using harness = await open();
+  await using harness = await setup();
   const { limiter, client } = harness.app.kernel;
   await client("default").call(listSims, { limit: 1 });
   const [bucket] = await bucketsOf(harness);

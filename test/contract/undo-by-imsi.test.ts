@@ -18,7 +18,7 @@ const setClass = {
   undo: { operation: "set-class-by-imsi", set: { speedClass: "{before.speedClass}" } },
 };
 
-async function open(wording: "sims" | "subscribers") {
+async function setup(wording: "sims" | "subscribers") {
   const worker = await openWorker({
     operations: { "set-class-by-imsi": setClass },
     sandbox: { sims: 5 },
@@ -38,7 +38,7 @@ async function doneAndUndone(requests: RunRequests, operation: string, file: str
 }
 
 test("the inventory supplies the IMSI of the path, for a run and for its undo", async () => {
-  const { harness, requests } = await open("sims");
+  const { harness, requests } = await setup("sims");
   await requests.become({ speedClass: "s1.slow" }, [1]);
   const key = harness.simId(1);
   const [row] = await doneAndUndone(requests, "set-class-by-imsi", `simId,speedClass\n${key},s1.fast\n`);
@@ -48,7 +48,7 @@ test("the inventory supplies the IMSI of the path, for a run and for its undo", 
 });
 
 test("the undo of a file of IMSIs takes the SIM ID of the path from the row", async () => {
-  const { harness, requests } = await open("subscribers");
+  const { harness, requests } = await setup("subscribers");
   await requests.become({ tags: { site: "osaka" } }, [0, 1, 2, 3, 4]);
   const simId = harness.simId(2);
   const imsi = harness.sandbox.state.sims.imsiAt(2);

@@ -13,11 +13,11 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-const open = (who: Who = "root"): KeyHarness => new KeyHarness({ redis, keys, sandbox, who });
+const setup = (who: Who = "root"): KeyHarness => new KeyHarness({ redis, keys, sandbox, who });
 
 describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
   it("an AuthKey rotation completes from listing to revocation with an event for each change", async () => {
-    const harness = open(who);
+    const harness = setup(who);
     await harness.begin();
     const record = await harness.live();
     expect(record).toMatchObject({ state: "done", oldId: harness.old });
@@ -35,7 +35,7 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
   });
 
   it("an AuthKey rotation with both slots in use requires the user to name the AuthKey to revoke first", async () => {
-    const harness = open(who);
+    const harness = setup(who);
     const { authKeyId: spare } = sandbox.accounts.authKeys.create(harness.userName);
     await harness.begin();
     const refused = await harness.live();
@@ -54,7 +54,7 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
   });
 
   it("an AuthKey rotation completes after lost responses to the creation and the revocation", async () => {
-    const harness = open(who);
+    const harness = setup(who);
     const lost: string[] = [];
     harness.change = (deps) => ({
       ...deps,
@@ -82,7 +82,7 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
 
 describe("AuthKeys in use by another process", () => {
   it("an AuthKey rotation waits to revoke the old AuthKey while another process uses it", async () => {
-    const harness = open();
+    const harness = setup();
     await harness.users.say(harness.profile, "w-2", harness.old);
     await harness.begin();
     const waiting = await harness.live(undefined, 60);
@@ -94,7 +94,7 @@ describe("AuthKeys in use by another process", () => {
   });
 
   it("an AuthKey rotation does not revoke the old AuthKey if its use starts at the last moment", async () => {
-    const harness = open();
+    const harness = setup();
     let isThere = false;
     harness.change = (deps) => ({
       ...deps,
@@ -120,7 +120,7 @@ describe("AuthKeys in use by another process", () => {
   });
 
   it("an AuthKey rotation does not revoke the AuthKey named to make room while it is in use", async () => {
-    const harness = open();
+    const harness = setup();
     const { authKeyId: spare } = sandbox.accounts.authKeys.create(undefined);
     await harness.users.say(harness.profile, "w-2", spare);
     await harness.begin(spare);
@@ -131,7 +131,7 @@ describe("AuthKeys in use by another process", () => {
   });
 
   it("an AuthKey rotation does not revoke the old AuthKey while a program other than simfleet uses it", async () => {
-    const harness = open();
+    const harness = setup();
     harness.change = (deps) => ({ ...deps, quietMs: 4_000 });
     await harness.begin();
     const first = await harness.live(undefined, 20);
@@ -147,7 +147,7 @@ describe("AuthKeys in use by another process", () => {
 });
 
 it("an AuthKey rotation stores nothing of a secret that the platform echoes", async () => {
-  const harness = open();
+  const harness = setup();
   const secrets: string[] = [];
   harness.change = (deps) => ({
     ...deps,
@@ -177,7 +177,7 @@ it("an AuthKey rotation stores nothing of a secret that the platform echoes", as
 
 describe("AuthKey rotations that cannot continue", () => {
   it("an AuthKey rotation is rolled back when the platform does not accept the new AuthKey", async () => {
-    const harness = open();
+    const harness = setup();
     harness.change = (deps) => ({
       ...deps,
       account: accountWith(deps, {
@@ -202,7 +202,7 @@ describe("AuthKey rotations that cannot continue", () => {
   });
 
   it("an AuthKey rotation keeps both AuthKeys after a failed command that may have passed on the new one", async () => {
-    const harness = open();
+    const harness = setup();
     harness.sinks = [...harness.sinks, { command: ["/bin/false"] }];
     await harness.begin();
     const waiting = await harness.live(undefined, 20);
@@ -215,7 +215,7 @@ describe("AuthKey rotations that cannot continue", () => {
   });
 
   it("an AuthKey rotation leaves an AuthKey unchanged that another user creates in the meantime", async () => {
-    const harness = open();
+    const harness = setup();
     let other: string | undefined;
     await harness.begin();
     harness.change = (deps) => ({

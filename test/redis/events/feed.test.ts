@@ -14,7 +14,7 @@ import { keptBounds } from "../ledger/run-of.ts";
 const { redis, keys, connect } = openTestRedis();
 let feeds = 0;
 
-function openFeed(): { feed: Feed; own: Keys; emit: (...numbers: number[]) => Promise<void> } {
+function setup(): { feed: Feed; own: Keys; emit: (...numbers: number[]) => Promise<void> } {
   feeds += 1;
   const own = new Keys(`${keys.prefix}:${feeds}`);
   const feed = new Feed({ redis, keys: own, clock: systemClock, bounds: keptBounds });
@@ -31,7 +31,7 @@ const upTo = (count: number, from = 1): number[] => Array.from({ length: count }
 
 describe("the feed", () => {
   it("the feed is read from a given position, oldest event first", async () => {
-    const { feed, emit } = openFeed();
+    const { feed, emit } = setup();
     expect(await feed.head()).toBe(beforeAllEvents);
     await emit(1, 2, 3);
     const first = await feed.after(beforeAllEvents, 2);
@@ -43,7 +43,7 @@ describe("the feed", () => {
   });
 
   it("the feed returns events that only a later version knows", async () => {
-    const { feed, emit } = openFeed();
+    const { feed, emit } = setup();
     await emit(1);
     await redis.xadd(feed.key, "*", "type", "moon.landed", "profile", "default");
     const page = await feed.after(beforeAllEvents, 10);
@@ -54,7 +54,7 @@ describe("the feed", () => {
 
 describe("followers of the feed", () => {
   it("a follower of the feed receives each event once and in order, from a past position to new events", async () => {
-    const { feed, emit } = openFeed();
+    const { feed, emit } = setup();
     await emit(...upTo(30));
     const tail = feedTail({ feed, connect, clock: systemClock });
     const stop = new AbortController();
@@ -82,7 +82,7 @@ describe("followers of the feed", () => {
   });
 
   it("a slow follower of the feed loses nothing and does not delay others", async () => {
-    const { feed, emit } = openFeed();
+    const { feed, emit } = setup();
     const tail = feedTail({ feed, connect, clock: systemClock });
     const stop = new AbortController();
     const quick: number[] = [];
@@ -114,7 +114,7 @@ describe("followers of the feed", () => {
 
 describe("consumers of the feed", () => {
   const start = (
-    { feed, own }: ReturnType<typeof openFeed>,
+    { feed, own }: ReturnType<typeof setup>,
     handle: (events: readonly Event[]) => void = () => undefined,
     more: { onIncident?: (message: string) => void; connect?: () => Redis } = {},
   ) => {
@@ -124,7 +124,7 @@ describe("consumers of the feed", () => {
   };
 
   it("a consumer of the feed starts with new events and continues where the last one stopped", async () => {
-    const harness = openFeed();
+    const harness = setup();
     await harness.emit(1, 2);
     const seen: number[] = [];
     const first = await start(harness, (events) => void seen.push(...numbersOf(events)));
@@ -139,7 +139,7 @@ describe("consumers of the feed", () => {
   });
 
   it("a consumer of the feed runs in one process at a time", async () => {
-    const harness = openFeed();
+    const harness = setup();
     const seen: string[] = [];
     const named = (name: string) => (events: readonly Event[]) =>
       void seen.push(...numbersOf(events).map((n) => `${name}${n}`));
@@ -158,7 +158,7 @@ describe("consumers of the feed", () => {
   });
 
   it("a consumer of the feed stops at once and hands over while its reader has no connection", async () => {
-    const harness = openFeed();
+    const harness = setup();
     let reader: Redis | undefined;
     const consumer = await start(harness, undefined, { connect: () => (reader = connect()) });
     await until("it reads", () => reader?.status === "ready");
@@ -174,7 +174,7 @@ describe("consumers of the feed", () => {
   });
 
   it("a consumer of the feed receives events again after a failure and reports the error", async () => {
-    const harness = openFeed();
+    const harness = setup();
     const incidents: string[] = [];
     const seen: number[] = [];
     let isBroken = true;

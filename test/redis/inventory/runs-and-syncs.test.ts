@@ -9,7 +9,7 @@ import { lockOf, settledAs, submit } from "../ledger/run-of.ts";
 import { FleetHarness } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
-const open = (options: Parameters<typeof FleetHarness.open>[1] = {}): Promise<FleetHarness> =>
+const setup = (options: Parameters<typeof FleetHarness.open>[1] = {}): Promise<FleetHarness> =>
   FleetHarness.open({ redis, keys }, options);
 const noCounts = { calls: 1, throttled: 0 };
 
@@ -47,7 +47,7 @@ function lockOfTags(key: string, ...tags: readonly string[]) {
 
 /** A run that is about to set a class, which no response has shown yet. */
 async function locked() {
-  const fleet = await open({ sims: 3 });
+  const fleet = await setup({ sims: 3 });
   const key = fleet.sandbox.state.sims.simIdAt(1);
   fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
   await fleet.sync();
@@ -62,7 +62,7 @@ async function classOf(fleet: FleetHarness, key: string): Promise<string | undef
 
 describe("responses to changes of a run", () => {
   it("the response to a run's change is stored in the inventory at once and attributed to the run", async () => {
-    const fleet = await open({ sims: 5 });
+    const fleet = await setup({ sims: 5 });
     const key = fleet.sandbox.state.sims.simIdAt(2);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow", status: "active", groupId: "g-1" });
     await fleet.sync();
@@ -82,7 +82,7 @@ describe("responses to changes of a run", () => {
   });
 
   it("the response to a run's change does not count as a change in the next sync", async () => {
-    const fleet = await open({ sims: 5 });
+    const fleet = await setup({ sims: 5 });
     const key = fleet.sandbox.state.sims.simIdAt(2);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
     await fleet.sync();
@@ -95,7 +95,7 @@ describe("responses to changes of a run", () => {
   });
 
   it("the response to a run's change adds an unknown SIM, and completing it by a sync is no change", async () => {
-    const fleet = await open({ sims: 5 });
+    const fleet = await setup({ sims: 5 });
     await fleet.sync();
     const [key = ""] = fleet.sandbox.fleet.add(1);
     const run = await runOn(fleet);
@@ -108,7 +108,7 @@ describe("responses to changes of a run", () => {
   });
 
   it("the response to a run's change restores a SIM that was gone", async () => {
-    const fleet = await open({ sims: 5 });
+    const fleet = await setup({ sims: 5 });
     await fleet.sync();
     const key = fleet.sandbox.state.sims.simIdAt(1);
     fleet.sandbox.fleet.remove([key]);
@@ -119,7 +119,7 @@ describe("responses to changes of a run", () => {
   });
 
   it("a filter finds the response to a run's change at once", async () => {
-    const fleet = await open({ sims: 300 });
+    const fleet = await setup({ sims: 300 });
     await fleet.sync();
     const key = fleet.sandbox.state.sims.simIdAt(7);
     await settle(fleet, await runOn(fleet), key, { simId: key, speedClass: "s1.brand-new" });
@@ -141,7 +141,7 @@ describe("two rows of one SIM", () => {
   ])(
     "two rows of one SIM keep the fields of both when their calls overlap: %s (known: %s), %s is answered first",
     async (_, isKnown, first) => {
-      const fleet = await open({ sims: 3, seed: 4 });
+      const fleet = await setup({ sims: 3, seed: 4 });
       const key = fleet.sandbox.state.sims.simIdAt(1);
       fleet.sandbox.fleet.edit(key, { tags: {} });
       if (isKnown) await fleet.sync();
@@ -158,7 +158,7 @@ describe("two rows of one SIM", () => {
   );
 
   it("rows of one SIM have locks of their own, which end one by one, in one segment or in two", async () => {
-    const fleet = await open({ sims: 3 });
+    const fleet = await setup({ sims: 3 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     fleet.sandbox.fleet.edit(key, { tags: {} });
     await fleet.sync();
@@ -191,7 +191,7 @@ describe("two rows of one SIM", () => {
 
 describe("syncs during a run", () => {
   it("a sync does not overwrite a response with a page requested before it", async () => {
-    const fleet = await open({ sims: 3, latencyMs: 120 });
+    const fleet = await setup({ sims: 3, latencyMs: 120 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
     await fleet.sync();
@@ -235,7 +235,7 @@ describe("syncs during a run", () => {
   });
 
   it("a sync releases locks of a run that ended long ago but not of one that has just ended", async () => {
-    const fleet = await open({ sims: 3 });
+    const fleet = await setup({ sims: 3 });
     const [just, long] = [await runOn(fleet), await runOn(fleet)];
     const [first, second] = [1, 2].map((place) => fleet.sandbox.state.sims.simIdAt(place));
     await fleet.ledger.lock(just, lockOf([first ?? "", "s1.fast"]));
@@ -249,7 +249,7 @@ describe("syncs during a run", () => {
   });
 
   it("settling a row keeps a lock that a later run has replaced", async () => {
-    const fleet = await open({ sims: 3 });
+    const fleet = await setup({ sims: 3 });
     const key = fleet.sandbox.state.sims.simIdAt(1);
     await fleet.sync();
     const [first, second] = [await runOn(fleet), await runOn(fleet)];

@@ -5,7 +5,7 @@ import { answer, clientFor, quotaHeaders, startOpenPlatform } from "../../unit/a
 import { FleetHarness, type FleetOptions, refusalIn } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
-const open = (options: FleetOptions = {}): Promise<FleetHarness> => FleetHarness.open({ redis, keys }, options);
+const setup = (options: FleetOptions = {}): Promise<FleetHarness> => FleetHarness.open({ redis, keys }, options);
 
 /** A signal that aborts once so many pages have been asked for. */
 function afterPages(fleet: FleetHarness, pages: number): AbortSignal {
@@ -28,7 +28,7 @@ describe("sync of the entire fleet", () => {
     ["with a limit of its own", { pageLimit: 17 }],
     ["on the Japan address", { serves: ["jp"], coverageTypes: ["jp"] }],
   ])("a sync reads the entire fleet %s", async (_, options) => {
-    const fleet = await open({ sims: 230, pageSize: 20, ...options });
+    const fleet = await setup({ sims: 230, pageSize: 20, ...options });
     const { result, state } = await fleet.sync();
     expect(result).toEqual({ kind: "ended" });
     expect(state).toMatchObject({ phase: "finished", sims: 230, added: 230, changed: 0, gone: 0 });
@@ -40,7 +40,7 @@ describe("sync of the entire fleet", () => {
     ["of a configured length", 20_000],
     ["of the platform's own length", undefined],
   ])("a sync requests shorter pages when one %s exceeds the response size limit", async (_name, pageLimit) => {
-    const fleet = await open({ sims: 1 });
+    const fleet = await setup({ sims: 1 });
     const sims = 1_500;
     const limits: number[] = [];
     await using platform = await startOpenPlatform((request, response) => {
@@ -70,7 +70,7 @@ describe("sync of the entire fleet", () => {
   });
 
   it("a sync fails with a reason when even a page of one SIM is too large", async () => {
-    const fleet = await open({ sims: 1 });
+    const fleet = await setup({ sims: 1 });
     await using platform = await startOpenPlatform((_request, response) => {
       answer(response, 200, [{ simId: "8942310000000000001", filler: "x".repeat(5_000_000) }], quotaHeaders);
     });
@@ -81,7 +81,7 @@ describe("sync of the entire fleet", () => {
   });
 
   it("a sync uses IMSIs in the earlier API wording", async () => {
-    const fleet = await open({ sims: 60, pageSize: 25, wording: "subscribers" });
+    const fleet = await setup({ sims: 60, pageSize: 25, wording: "subscribers" });
     const { state } = await fleet.sync();
     expect(state).toMatchObject({ phase: "finished", sims: 60 });
     const imsis = Array.from({ length: 60 }, (_, place) => fleet.sandbox.state.sims.imsiAt(place));
@@ -93,7 +93,7 @@ describe("sync of the entire fleet", () => {
       imsi: parseRecordPath("profiles.*.primaryImsi"),
       subscription: parseRecordPath("profiles.*.subscribers.*.subscription"),
     };
-    const fleet = await open({ sims: 40, records: "soracom", selection: { places } });
+    const fleet = await setup({ sims: 40, records: "soracom", selection: { places } });
     await fleet.sync();
     for (const [simId, document] of await fleet.known()) {
       const place = fleet.sandbox.state.placeOf(simId) ?? -1;
@@ -121,7 +121,7 @@ function secretOf(fleet: FleetHarness, place: number): string {
 
 describe("changes found by a sync", () => {
   it("the first sync emits no SIM events", async () => {
-    const fleet = await open({ sims: 30 });
+    const fleet = await setup({ sims: 30 });
     await fleet.sync();
     expect(await fleet.events()).toEqual([
       { type: "sync.completed", cause: "s-1", sims: "30", added: "30", changed: "0", returned: "0", gone: "0" },
@@ -129,7 +129,7 @@ describe("changes found by a sync", () => {
   });
 
   it("a sync emits changes field by field, including those of SIMs that were gone and returned", async () => {
-    const fleet = await open({ sims: 50, pageSize: 20 });
+    const fleet = await setup({ sims: 50, pageSize: 20 });
     const { sims } = fleet.sandbox.state;
     const [a = "", b = "", c = ""] = [3, 21, 44].map((place) => sims.simIdAt(place));
     fleet.sandbox.fleet.edit(a, {
@@ -172,7 +172,7 @@ describe("changes found by a sync", () => {
   });
 
   it("a sync emits no change if only fields changed that are not stored", async () => {
-    const fleet = await open({ sims: 10 });
+    const fleet = await setup({ sims: 10 });
     await fleet.sync();
     fleet.sandbox.fleet.edit(fleet.sandbox.state.sims.simIdAt(4), { sessionStatus: { online: "maybe" } });
     const { state } = await fleet.sync();
@@ -181,7 +181,7 @@ describe("changes found by a sync", () => {
   });
 
   it("a sync emits no change for a field whose storage starts or stops, only for later changes of it", async () => {
-    const fleet = await open({ sims: 10 });
+    const fleet = await setup({ sims: 10 });
     fleet.account = fleet.keeping(["speedClass"]);
     await fleet.sync();
     fleet.account = fleet.keeping(["speedClass", "moduleType", "sessionStatus.online"]);
@@ -206,7 +206,7 @@ describe("changes found by a sync", () => {
 
 describe("fleets that change during a sync", () => {
   it("a sync of a changing fleet stores what the list showed and marks no listed SIM as gone", async () => {
-    const fleet = await open({ sims: 200, pageSize: 20, latencyMs: 3, hostileCursors: true });
+    const fleet = await setup({ sims: 200, pageSize: 20, latencyMs: 3, hostileCursors: true });
     await fleet.sync();
     await fleet.begin();
     const work = fleet.work();
@@ -236,7 +236,7 @@ describe("fleets that change during a sync", () => {
 
 describe("interrupted syncs", () => {
   it("an interrupted sync marks nothing as gone and resumes after the last stored page", async () => {
-    const fleet = await open({ sims: 200, pageSize: 10, latencyMs: 2 });
+    const fleet = await setup({ sims: 200, pageSize: 10, latencyMs: 2 });
     await fleet.sync();
     fleet.sandbox.fleet.remove(Array.from({ length: 5 }, (_, n) => fleet.sandbox.state.sims.simIdAt(190 + n)));
     const before = fleet.listCalls;
@@ -254,7 +254,7 @@ describe("interrupted syncs", () => {
   });
 
   it("a sync waits for the quota as long as the platform says and loses no page", async () => {
-    const fleet = await open({ sims: 100, pageSize: 10 });
+    const fleet = await setup({ sims: 100, pageSize: 10 });
     fleet.sandbox.throttle.changeLimit({ group: "Sim", limit: 4, afterMs: 0 });
     const { result, state } = await fleet.sync();
     expect(result).toMatchObject({ kind: "postponed", scope: "job", delayMs: expect.any(Number) });
@@ -266,14 +266,14 @@ describe("interrupted syncs", () => {
   });
 
   it("a sync reports that the platform rejects the credentials and retries later", async () => {
-    const fleet = await open({ sims: 10, authKey: "secret-other" });
+    const fleet = await setup({ sims: 10, authKey: "secret-other" });
     const { result, state } = await fleet.sync();
     expect(refusalIn(result)).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
     expect(state.phase).toBe("listing");
   });
 
   it("a sync starts again if the platform no longer knows the cursor", async () => {
-    const fleet = await open({ sims: 60, pageSize: 10, latencyMs: 2 });
+    const fleet = await setup({ sims: 60, pageSize: 10, latencyMs: 2 });
     const { state } = await fleet.sync({ signal: afterPages(fleet, 3) });
     await redis.hset(keys.sync(fleet.profile), "cursor", "a-cursor-of-long-ago");
     const again = await fleet.sync();
@@ -283,7 +283,7 @@ describe("interrupted syncs", () => {
   });
 
   it("a sync is left unchanged by a late process", async () => {
-    const fleet = await open({ sims: 30, pageSize: 10 });
+    const fleet = await setup({ sims: 30, pageSize: 10 });
     const state = await fleet.begin();
     const noSims = { keys: [], linesOf: () => "" };
     const late = { syncId: state.syncId, pagesBefore: 0, sims: noSims, nextKey: "k", asOfMs: 0, quiet: [] };
@@ -297,7 +297,7 @@ describe("interrupted syncs", () => {
 
 describe("failed syncs", () => {
   it("a sync fails on a repeated cursor without marking SIMs as gone, and the next one starts from scratch", async () => {
-    const fleet = await open({ sims: 40, pageSize: 10 });
+    const fleet = await setup({ sims: 40, pageSize: 10 });
     await fleet.sync();
     fleet.sandbox.fleet.remove([fleet.sandbox.state.sims.simIdAt(35)]);
     await using platform = await startOpenPlatform((_, response) =>
@@ -321,8 +321,8 @@ describe("failed syncs", () => {
 
 describe("inventories of several accounts", () => {
   it("accounts have separate inventories, one for each coverage", async () => {
-    const global = await open({ sims: 20, seed: 1, serves: ["g"] });
-    const japan = await open({ sims: 30, seed: 2, serves: ["jp"], coverageTypes: ["jp"] });
+    const global = await setup({ sims: 20, seed: 1, serves: ["g"] });
+    const japan = await setup({ sims: 30, seed: 2, serves: ["jp"], coverageTypes: ["jp"] });
     await Promise.all([global.sync(), japan.sync()]);
     expect(await global.known()).toEqual(global.listed());
     expect(await japan.known()).toEqual(japan.listed());

@@ -15,7 +15,7 @@ const reading = (remaining: number, limit = 10, secondsBeforeRefresh = 30) => ({
 const answered = (remaining: number, limit = 10) => ({ reading: reading(remaining, limit), throttled: false });
 
 /** Two limiters, as of two processes, on buckets that no other test has. */
-function openPair(options: Partial<LimiterOptions> = {}): { one: Limiter; other: Limiter; keys: Keys } {
+function setup(options: Partial<LimiterOptions> = {}): { one: Limiter; other: Limiter; keys: Keys } {
   const own = new Keys(`${keys.prefix}:${randomUUID()}`);
   const make = (): Limiter => new Limiter({ redis: connect(), keys: own, ...options });
   return { one: make(), other: make(), keys: own };
@@ -23,7 +23,7 @@ function openPair(options: Partial<LimiterOptions> = {}): { one: Limiter; other:
 
 describe("two processes on one bucket", () => {
   it("profiles of one owner are shown its bucket in every process, whatever they are called", async () => {
-    const { one, other, keys: own } = openPair();
+    const { one, other, keys: own } = setup();
     const owner = `${"x".repeat(40)}~0123456789abcdef@api.example:8443`;
     await one.state("constructor.Sim"); // before its operator is known, and so not shown later
     (await one.acquire({ ...request, bucket: `${owner}.Sim` })).answered(answered(9));
@@ -39,7 +39,7 @@ describe("two processes on one bucket", () => {
   });
 
   it("a 429 in one process closes the bucket for both, and the error reports for how long", async () => {
-    const { one, other } = openPair();
+    const { one, other } = setup();
     const permit = await one.acquire(request);
     permit.sending();
     permit.answered({ reading: reading(0), throttled: true });
@@ -54,7 +54,7 @@ describe("two processes on one bucket", () => {
   });
 
   it("a Retry-After header closes the bucket for both processes if it is longer than the window", async () => {
-    const { one, other } = openPair();
+    const { one, other } = setup();
     (await one.acquire(request)).answered({ reading: undefined, throttled: true, retryAfterMs: 300_000 });
     await until("the 429 is known", async () => (await other.state("b")).throttled === 1);
     await expect(other.acquire(request)).rejects.toSatisfy(
@@ -63,7 +63,7 @@ describe("two processes on one bucket", () => {
   });
 
   it("two processes on one bucket report their waiting callers", async () => {
-    const { one, other } = openPair();
+    const { one, other } = setup();
     const permit = await one.acquire(request);
     const waiting = [one.acquire(request), one.acquire(request), other.acquire(request)];
     await until("all three are in line", async () => {
@@ -77,7 +77,7 @@ describe("two processes on one bucket", () => {
   });
 
   it("calls of the window that has not ended count among those since a time", async () => {
-    const { one, other } = openPair();
+    const { one, other } = setup();
     (await one.acquire(request)).answered(answered(9));
     await until("it counts", async () => (await other.callsSince(0)).calls === 1);
     expect(await other.callsSince(Date.now() + 60_000)).toEqual({ calls: 0, throttled: 0 });
@@ -86,7 +86,7 @@ describe("two processes on one bucket", () => {
 
 describe("callers of the limiter", () => {
   it("a caller leaves the limiter's queue when its signal aborts while the others continue", async () => {
-    const { one } = openPair();
+    const { one } = setup();
     const first = await one.acquire(request);
     const leaving = new AbortController();
     const gone = one.acquire({ ...request, signal: leaving.signal });
@@ -100,7 +100,7 @@ describe("callers of the limiter", () => {
   });
 
   it("a caller returns an unused permit for another caller", async () => {
-    const { one, other } = openPair();
+    const { one, other } = setup();
     (await one.acquire(request)).answered(answered(1, 2));
     const held = await one.acquire(request);
     const waiting = other.acquire(request);
@@ -111,7 +111,7 @@ describe("callers of the limiter", () => {
   });
 
   it("a thousand live callers at once share what is left, the others hear when to ask again, and no permit is lost", async () => {
-    const { one, other } = openPair();
+    const { one, other } = setup();
     const limit = 100;
     (await one.acquire(request)).answered(answered(limit - 1, limit));
     await until("the answer is known", async () => (await one.state("b")).left === limit - 1);
@@ -130,7 +130,7 @@ describe("callers of the limiter", () => {
   });
 
   it("the state says what is kept for others, and what they were seen to need", async () => {
-    const { one } = openPair();
+    const { one } = setup();
     (await one.acquire(request)).answered(answered(99, 100));
     // Thirty calls of somebody else.
     (await one.acquire(request)).answered(answered(68, 100));
@@ -142,7 +142,7 @@ describe("callers of the limiter", () => {
   });
 
   it("a caller waits for its own rate limit independently of the quota", async () => {
-    const { one, other } = openPair();
+    const { one, other } = setup();
     const pace = { id: "r-1", callsPerMinute: 6 };
     (await one.acquire({ ...request, pace })).answered(answered(9));
     const refusal: unknown = await other.acquire({ ...request, pace }).catch((thrown: unknown) => thrown);
@@ -154,7 +154,7 @@ describe("callers of the limiter", () => {
 
 describe("Redis errors in the limiter", () => {
   it("a Redis error reaches all waiting callers, and the bucket works again once it is fixed", async () => {
-    const { one, keys: own } = openPair();
+    const { one, keys: own } = setup();
     await redis.set(own.bucket("b"), "not a hash");
     const asked = await Promise.allSettled([one.acquire(request), one.acquire(request), one.acquire(request)]);
     for (const refused of asked) {
@@ -169,7 +169,7 @@ describe("Redis errors in the limiter", () => {
   });
 
   it("missed observations are sent to Redis after an error", async () => {
-    const { one, keys: own } = openPair();
+    const { one, keys: own } = setup();
     const permit = await one.acquire(request);
     await redis.rename(own.bucket("b"), `${own.prefix}:aside`);
     await redis.set(own.bucket("b"), "not a hash");

@@ -6,7 +6,7 @@ import { type HarnessOptions, oldSecret, RotationHarness } from "./rotation-harn
 
 const place = openTestRedis();
 
-async function open(options: Omit<HarnessOptions, "place"> = {}): Promise<RotationHarness> {
+async function setup(options: Omit<HarnessOptions, "place"> = {}): Promise<RotationHarness> {
   const rotation = { strategy: "in-place", ...options.rotation } as const;
   return RotationHarness.open({ place, ...options, rotation });
 }
@@ -14,7 +14,7 @@ async function open(options: Omit<HarnessOptions, "place"> = {}): Promise<Rotati
 const rotated = ["credential.handed-over", "credential.created", "credential.rotated"];
 
 it("an in-place rotation delivers the new secret, updates the set, and verifies the update", async () => {
-  const harness = await open();
+  const harness = await setup();
   const { credentialsId } = harness.rotation;
   harness.makeOldSet();
   await harness.begin();
@@ -25,7 +25,7 @@ it("an in-place rotation delivers the new secret, updates the set, and verifies 
 });
 
 it("an in-place rotation creates a missing set, also if the response is lost", async () => {
-  const harness = await open();
+  const harness = await setup();
   const { credentialsId } = harness.rotation;
   harness.sandbox.faults.next("lost-answer", 1, "createCredential");
   await harness.begin();
@@ -35,7 +35,7 @@ it("an in-place rotation creates a missing set, also if the response is lost", a
 });
 
 it("an in-place rotation that the platform rejects ends and reports who has the new value", async () => {
-  const harness = await open();
+  const harness = await setup();
   harness.makeOldSet();
   const { credentials } = harness.sandbox.state;
   const update = credentials.update.bind(credentials);
@@ -48,7 +48,7 @@ it("an in-place rotation that the platform rejects ends and reports who has the 
 });
 
 it("an in-place rotation passes all fields of its type to sinks and platform", async () => {
-  const harness = await open({
+  const harness = await setup({
     rotation: {
       type: "username-password-credentials",
       generate: undefined,
@@ -70,7 +70,7 @@ it("an in-place rotation passes all fields of its type to sinks and platform", a
 });
 
 it("a rotation reports once when its secret exceeds the maximum age", async () => {
-  const harness = await open({ rotation: { maxAgeMs: 86_400_000 } });
+  const harness = await setup({ rotation: { maxAgeMs: 86_400_000 } });
   harness.makeOldSet();
   for (let hours = 0; hours < 30; hours += 1) {
     await checkAges(harness.profile, harness.context(), new AbortController().signal);

@@ -11,7 +11,7 @@ import { type HarnessOptions, oldSecret, RotationHarness } from "./rotation-harn
 
 const place = openTestRedis();
 
-const open = (options: Omit<HarnessOptions, "place"> = {}): Promise<RotationHarness> =>
+const setup = (options: Omit<HarnessOptions, "place"> = {}): Promise<RotationHarness> =>
   RotationHarness.open({ place, ...options });
 
 async function refusalOf(promise: Promise<unknown>): Promise<string> {
@@ -24,7 +24,7 @@ const hourMs = 3_600_000;
 
 describe("successor rotations", () => {
   it("a successor rotation hands over, creates, repoints groups, waits until the old set is unused, and deletes it", async () => {
-    const harness = await open({ withWebhook: true });
+    const harness = await setup({ withWebhook: true });
     const { credentialsId } = harness.rotation;
     harness.makeOldSet();
     harness.nameInGroups(credentialsId);
@@ -56,7 +56,7 @@ describe("successor rotations", () => {
   });
 
   it("a successor rotation does not start twice and avoids the id of an existing set", async () => {
-    const harness = await open();
+    const harness = await setup();
     harness.makeOldSet();
     harness.makeOldSet(`${harness.rotation.credentialsId}-20261120T0300Z`);
     const first = await harness.begin();
@@ -66,7 +66,7 @@ describe("successor rotations", () => {
   });
 
   it("a successor rotation waits while the old set is used and reports each use once", async () => {
-    const harness = await open();
+    const harness = await setup();
     const { credentialsId } = harness.rotation;
     harness.makeOldSet();
     await harness.begin();
@@ -83,7 +83,7 @@ describe("successor rotations", () => {
   });
 
   it("a successor rotation never deletes a set that a placeholder may match", async () => {
-    const harness = await open();
+    const harness = await setup();
     const { credentialsId } = harness.rotation;
     harness.makeOldSet();
     harness.nameInGroups(credentialsId);
@@ -106,7 +106,7 @@ describe("successor rotations", () => {
   });
 
   it("a successor rotation keeps the old set when the new one is gone", async () => {
-    const harness = await open();
+    const harness = await setup();
     harness.makeOldSet();
     await harness.begin();
     await harness.work();
@@ -123,7 +123,7 @@ describe("successor rotations", () => {
 
 describe("platform definitions with missing operations", () => {
   it("a rotation without group operations waits for the user to repoint and confirm", async () => {
-    const harness = await open({ without: ["listGroups", "putGroupConfiguration"] });
+    const harness = await setup({ without: ["listGroups", "putGroupConfiguration"] });
     harness.makeOldSet();
     await harness.begin();
     const waiting = await harness.workToEnd();
@@ -137,7 +137,7 @@ describe("platform definitions with missing operations", () => {
   });
 
   it("a rotation without a delete operation leaves the old set to the user", async () => {
-    const harness = await open({ without: ["deleteCredential"] });
+    const harness = await setup({ without: ["deleteCredential"] });
     harness.makeOldSet();
     await harness.begin();
     expect((await harness.workToEnd()).reason).toMatch(/must be deleted manually: .* deleteCredential$/);
@@ -150,7 +150,7 @@ describe("platform definitions with missing operations", () => {
 
 describe("rotations that do not start", () => {
   it("a rotation does not start if the set has another type", async () => {
-    const harness = await open({ rotation: { type: "newest" } });
+    const harness = await setup({ rotation: { type: "newest" } });
     harness.makeOldSet();
     expect(await refusalOf(harness.begin())).toMatch(
       /ROTATION_STATE_CONFLICT .* is of type psk, and rotations.* says newest/,
@@ -158,7 +158,7 @@ describe("rotations that do not start", () => {
   });
 
   it("a rotation does not start if the folder of a file sink is missing", async () => {
-    const harness = await open({ rotation: { sinks: [{ file: "/no/such/folder/key" }] } });
+    const harness = await setup({ rotation: { sinks: [{ file: "/no/such/folder/key" }] } });
     expect(await refusalOf(harness.begin())).toMatch(
       /CONFIG_INVALID .*sinks.0: nothing can be written into \/no\/such\/folder/s,
     );
@@ -167,7 +167,7 @@ describe("rotations that do not start", () => {
 
 describe("rotations that cannot continue", () => {
   it("a rotation ends before any platform call when a sink rejects permanently", async () => {
-    const harness = await open({ withWebhook: true });
+    const harness = await setup({ withWebhook: true });
     harness.makeOldSet();
     harness.answers.push(410);
     await harness.begin();
@@ -186,7 +186,7 @@ describe("rotations that cannot continue", () => {
   });
 
   it("a rotation ends only after a sink has failed too often", async () => {
-    const harness = await open({ withWebhook: true });
+    const harness = await setup({ withWebhook: true });
     harness.makeOldSet();
     harness.answers.push(503, 503, 503, 503, 503);
     await harness.begin();
@@ -197,7 +197,7 @@ describe("rotations that cannot continue", () => {
   });
 
   it("a rotation restores repointed groups and deletes the successor when the platform rejects a group change", async () => {
-    const harness = await open();
+    const harness = await setup();
     harness.makeOldSet();
     harness.nameInGroups(harness.rotation.credentialsId);
     const before = JSON.stringify(harness.configurations);
@@ -214,7 +214,7 @@ describe("rotations that cannot continue", () => {
   });
 
   it("a rotation does not reveal a secret that the platform echoes", async () => {
-    const harness = await open();
+    const harness = await setup();
     harness.makeOldSet();
     const context = harness.context((name, thing) => {
       if (name !== "client") return thing;
@@ -239,7 +239,7 @@ describe("rotations that cannot continue", () => {
   });
 
   it("a rotation leaves everything unchanged when the new secret cannot be generated", async () => {
-    const harness = await open({
+    const harness = await setup({
       rotation: { generate: undefined, from: { command: ["sh", "-c", "echo no luck >&2; exit 3"], field: "key" } },
     });
     harness.makeOldSet();
@@ -253,7 +253,7 @@ describe("rotations that cannot continue", () => {
 });
 
 it("a sink command receives the secret on standard input and its purpose in the environment", async () => {
-  const harness = await open();
+  const harness = await setup();
   const out = join(harness.folder, "stored");
   const script = `cat >"$0"; env >"$0.seen"; tr "\\0" " " </proc/$$/cmdline >>"$0.seen"`;
   Object.assign(harness.rotation, { sinks: [{ command: ["sh", "-c", script, out] }] });
@@ -269,7 +269,7 @@ it("a sink command receives the secret on standard input and its purpose in the 
 
 describe("rotations that wait for a manual fix", () => {
   it("a rotation waits without loss for a fix when its seal key was changed", async () => {
-    const harness = await open({ without: ["listGroups", "putGroupConfiguration"], withWebhook: true });
+    const harness = await setup({ without: ["listGroups", "putGroupConfiguration"], withWebhook: true });
     harness.makeOldSet();
     harness.answers.push(503);
     await harness.begin();
@@ -294,7 +294,7 @@ describe("rotations that wait for a manual fix", () => {
   });
 
   it("a rotation waits for a fix when it was removed from the configuration", async () => {
-    const harness = await open({ withWebhook: true });
+    const harness = await setup({ withWebhook: true });
     harness.makeOldSet();
     harness.answers.push(503);
     await harness.begin();
@@ -308,7 +308,7 @@ describe("rotations that wait for a manual fix", () => {
 });
 
 it("a finished rotation leaves no secret registered for scrubbing", async () => {
-  const harness = await open({ withWebhook: true });
+  const harness = await setup({ withWebhook: true });
   harness.makeOldSet();
   const known = new Set(liveSecrets());
   await harness.begin();

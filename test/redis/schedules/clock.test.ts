@@ -24,7 +24,7 @@ const nightly: Schedule = {
 };
 
 /** Polls until the test ends, with pauses that are noted and take a thousandth of their time. */
-async function polling(poll: (atMs: number) => Promise<number>, { tasksHash = "a", startedMs = 0 } = {}) {
+async function setup(poll: (atMs: number) => Promise<number>, { tasksHash = "a", startedMs = 0 } = {}) {
   const clock = {
     ...systemClock,
     wallMs: () => 1_790_000_000_000 + startedMs,
@@ -43,7 +43,7 @@ async function polling(poll: (atMs: number) => Promise<number>, { tasksHash = "a
 }
 
 it("a schedule is polled when its poll asks for it, and registered while a worker polls it", async () => {
-  const { pauses, stop } = await polling((atMs) => Promise.resolve(atMs + 300));
+  const { pauses, stop } = await setup((atMs) => Promise.resolve(atMs + 300));
   await until("it was polled three times", () => pauses.length >= 3);
   expect(new Set(pauses)).toEqual(new Set([300]));
   expect(await workerRegistry.workers(schedulesQueue)).toHaveLength(1);
@@ -52,22 +52,22 @@ it("a schedule is polled when its poll asks for it, and registered while a worke
 });
 
 it("a schedule that waits for days is polled every second, so that a request is noticed", async () => {
-  const { pauses } = await polling((atMs) => Promise.resolve(atMs + 86_400_000));
+  const { pauses } = await setup((atMs) => Promise.resolve(atMs + 86_400_000));
   await until("it was polled three times", () => pauses.length >= 3);
   expect(new Set(pauses)).toEqual(new Set([1_000]));
 });
 
 it("a poll that fails is reported and repeated", async () => {
-  const { pauses, incidents } = await polling(() => Promise.reject(new Error("Redis is full")));
+  const { pauses, incidents } = await setup(() => Promise.reject(new Error("Redis is full")));
   await until("it is tried again", () => pauses.length >= 2);
   expect([pauses[0], incidents[0]]).toEqual([10_000, "the schedule nightly is tried again: Redis is full"]);
 });
 
 it("of two workers with different tasks the newer one polls alone, until it stops", async () => {
   let polls = 0;
-  const older = await polling((atMs) => Promise.resolve(atMs + (polls += 1)));
+  const older = await setup((atMs) => Promise.resolve(atMs + (polls += 1)));
   await until("the older one polls", () => polls > 2);
-  const newer = await polling((atMs) => Promise.resolve(atMs + 300), { tasksHash: "b", startedMs: 5 });
+  const newer = await setup((atMs) => Promise.resolve(atMs + 300), { tasksHash: "b", startedMs: 5 });
   await until("the older one says so", () => older.incidents.length === 1);
   expect(older.incidents[0]).toContain("newer configuration (b)");
   const before = polls;

@@ -9,7 +9,7 @@ import { keptBounds } from "../ledger/run-of.ts";
 const place = openTestRedis();
 
 /** A fleet of twelve SIMs, of which three are gone: the first, one in the middle, and the last. */
-async function fleetWithGoneSims() {
+async function setup() {
   const fleet = await FleetHarness.open(place, { sims: 12 });
   await fleet.sync();
   const all = [...fleet.listed().keys()];
@@ -27,7 +27,7 @@ async function fleetWithGoneSims() {
 
 describe("SIMs that are gone", () => {
   it("are removed from the inventory when they have been gone for long enough", async () => {
-    const { fleet, gone, forget } = await fleetWithGoneSims();
+    const { fleet, gone, forget } = await setup();
     expect(await forget(Date.now() - 60_000)).toBe(0);
     expect([...(await fleet.known("gone")).keys()]).toEqual(gone);
     expect(await forget(Date.now() + 60_000)).toBe(3);
@@ -36,7 +36,7 @@ describe("SIMs that are gone", () => {
   });
 
   it("count as added when they are listed again after their removal", async () => {
-    const { fleet, gone, forget } = await fleetWithGoneSims();
+    const { fleet, gone, forget } = await setup();
     await forget(Date.now() + 60_000);
     fleet.sandbox.fleet.change({ restore: gone });
     expect((await fleet.sync()).state).toMatchObject({ phase: "finished", added: 3, returned: 0, gone: 0 });
@@ -45,7 +45,7 @@ describe("SIMs that are gone", () => {
   });
 
   it("stay while a run is about to change them", async () => {
-    const { fleet, gone, forget } = await fleetWithGoneSims();
+    const { fleet, gone, forget } = await setup();
     const lock = simChangeOf(setSpeedClass, [["speedClass", "s1.fast"]]);
     await fleet.ledger.lock({ runId: "r-1", profile: fleet.profile }, new Map([[gone[1] ?? "", lock]]));
     expect(await forget(Date.now() + 60_000)).toBe(2);

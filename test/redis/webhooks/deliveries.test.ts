@@ -7,7 +7,7 @@ import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-harness.
 const { redis, keys } = openTestRedis();
 let harnesses = 0;
 
-function open(webhooks = [webhookOf("ops")], max?: number): DeliveryDeps {
+function setup(webhooks = [webhookOf("ops")], max?: number): DeliveryDeps {
   return new DeliveryDeps({ redis, keys: new Keys(`${keys.prefix}:${(harnesses += 1)}`) }, webhooks, max);
 }
 
@@ -16,7 +16,7 @@ const hourMs = 60 * minuteMs;
 
 describe("events for webhooks", () => {
   it("an event is sent to webhooks for its type and account but never to the webhook it concerns", async () => {
-    const harness = open([
+    const harness = setup([
       webhookOf("all"),
       webhookOf("runs", { events: ["run.*"] }),
       webhookOf("plant", { events: ["run.completed"], profile: "plant" }),
@@ -35,7 +35,7 @@ describe("events for webhooks", () => {
   });
 
   it("a repeated event starts no new delivery and stays pending until its delivery has ended", async () => {
-    const harness = open();
+    const harness = setup();
     const { id } = eventOf(1);
     for (let times = 0; times < 3; times += 1) expect([...(await harness.begin(eventOf(1)))]).toEqual([["ops", [id]]]);
     expect((await harness.attempt("ops", id)).kind).toBe("ended");
@@ -47,7 +47,7 @@ describe("events for webhooks", () => {
 
 describe("webhook deliveries", () => {
   it("a delivery contains the event, its time, and its account under a stable id", async () => {
-    const harness = open();
+    const harness = setup();
     await harness.begin(eventOf(1));
     harness.answers = [500, 204];
     await harness.attempt("ops", eventOf(1).id);
@@ -82,7 +82,7 @@ describe("webhook deliveries", () => {
   });
 
   it("a delivery is retried for about a day with growing delays and then fails with an event", async () => {
-    const harness = open();
+    const harness = setup();
     const { id } = eventOf(1);
     await harness.begin(eventOf(1));
     harness.answers = Array.from({ length: 8 }, () => 500);
@@ -123,7 +123,7 @@ describe("webhook deliveries", () => {
   ])(
     "a delivery answered with %i and a Retry-After of %i ms waits about %i ms",
     async (status, retryAfterMs, minMs) => {
-      const harness = open();
+      const harness = setup();
       await harness.begin(eventOf(1));
       harness.answers = [{ kind: "refused", status, isFinal: false, retryAfterMs }];
       const result = await harness.attempt("ops", eventOf(1).id);
@@ -135,7 +135,7 @@ describe("webhook deliveries", () => {
   it.each([301, 400, 401, 404])(
     "a delivery with status %i is retried since the endpoint may be fixed",
     async (status) => {
-      const harness = open();
+      const harness = setup();
       await harness.begin(eventOf(1));
       harness.answers = [status];
       expect((await harness.attempt("ops", eventOf(1).id)).kind).toBe("postponed");
@@ -145,7 +145,7 @@ describe("webhook deliveries", () => {
   it.each(["an attempt", "a redelivery"])(
     "a delivery whose next attempt was set by %s with a clock that was ahead is attempted at once",
     async (what) => {
-      const harness = open();
+      const harness = setup();
       const { id } = eventOf(1);
       await harness.begin(eventOf(1));
       harness.answers = [500];
@@ -164,7 +164,7 @@ describe("webhook deliveries", () => {
   );
 
   it("a delivery ends once even if several processes attempt it", async () => {
-    const harness = open();
+    const harness = setup();
     await harness.begin(eventOf(1));
     const before = await harness.delivery("ops", eventOf(1).id);
     await harness.attempt("ops", eventOf(1).id);
@@ -174,7 +174,7 @@ describe("webhook deliveries", () => {
   });
 
   it("a delivery that is sent again manually has all attempts again and keeps its history", async () => {
-    const harness = open();
+    const harness = setup();
     const { id } = eventOf(1);
     await harness.begin(eventOf(1));
     harness.answers = Array.from({ length: 9 }, () => 500);
@@ -196,7 +196,7 @@ describe("webhook deliveries", () => {
 
 describe("failing webhooks", () => {
   it("a webhook is failing after three failed attempts in a row, and active again after a success", async () => {
-    const harness = open();
+    const harness = setup();
     await harness.begin(eventOf(1), eventOf(2), eventOf(3), eventOf(4));
     const told = async (): Promise<string[]> =>
       (await harness.feed.newest({}, { limit: 9 })).events.map(({ type, fields }) => `${type} ${fields["reason"]}`);
@@ -215,7 +215,7 @@ describe("failing webhooks", () => {
 // Shows S12.
 describe("stopped webhooks", () => {
   it("a webhook that gets a 410 stops until a user resumes it and then sends only its backlog", async () => {
-    const harness = open();
+    const harness = setup();
     await harness.begin(eventOf(1), eventOf(2), eventOf(4));
     harness.answers = [410];
     await harness.attempt("ops", eventOf(1).id);
@@ -257,7 +257,7 @@ describe("stopped webhooks", () => {
 
 describe("the delivery log", () => {
   it("the delivery log is limited in number, and dropping a pending delivery is reported", async () => {
-    const harness = open(undefined, 3);
+    const harness = setup(undefined, 3);
     await harness.begin(eventOf(1), eventOf(2));
     await harness.attempt("ops", eventOf(1).id);
     await harness.begin(eventOf(3), eventOf(4), eventOf(10));
@@ -279,7 +279,7 @@ describe("the delivery log", () => {
   });
 
   it("the delivery log is limited in time", async () => {
-    const harness = open();
+    const harness = setup();
     await harness.begin(eventOf(1));
     harness.nowMs += 400 * 24 * hourMs;
     const late = eventOf(1, { id: `${harness.nowMs}-0` });
@@ -289,7 +289,7 @@ describe("the delivery log", () => {
   });
 
   it("webhooks that report each other's failures cause no loop", async () => {
-    const harness = open([webhookOf("a"), webhookOf("b")], 1);
+    const harness = setup([webhookOf("a"), webhookOf("b")], 1);
     await harness.begin(eventOf(1));
     await harness.begin(eventOf(2)); // both let the first go, and each is reported to the other
     const about = (await harness.feed.newest({}, { limit: 9 })).events;

@@ -22,7 +22,7 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 let harnesses = 0;
 
 /** A worker's webhooks, one for each endpoint. */
-function open(receivers: Readonly<Record<string, Receiver>>) {
+function setup(receivers: Readonly<Record<string, Receiver>>) {
   const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
   const collaborators = { redis, keys: own, clock: systemClock, bounds: keptBounds };
   const faults: string[] = [];
@@ -63,7 +63,7 @@ it("an endpoint that never responds does not delay other endpoints", async () =>
   let release = (): void => undefined;
   const held = new Promise<number>((resolve) => (release = () => resolve(204)));
   slow.answerWith(() => held);
-  const { consume, emit, log, incidents } = open({ slow, quick });
+  const { consume, emit, log, incidents } = setup({ slow, quick });
   await consume();
   for (let n = 0; n < 40; n += 1) await emit(n);
   await until("the quick one has all", () => quick.received.length === 40);
@@ -76,7 +76,7 @@ it("an endpoint that never responds does not delay other endpoints", async () =>
 
 it("a delivery job lost by the queue is enqueued again", async () => {
   await using ops = await openReceiver(secret);
-  const { consume, feed, emit, log, own } = open({ ops });
+  const { consume, feed, emit, log, own } = setup({ ops });
   for (let n = 0; n < 3; n += 1) await emit(n);
   const { events } = await feed.newest({}, { limit: 9 });
   // Begun by a process that died before it put the jobs in, and whose place was saved.
@@ -90,7 +90,7 @@ it("a delivery job lost by the queue is enqueued again", async () => {
 
 it("a secret file that becomes unusable is reported once while deliveries continue", async () => {
   await using ops = await openReceiver(secret);
-  const { consume, emit, faults, incidents } = open({ ops });
+  const { consume, emit, faults, incidents } = setup({ ops });
   await consume();
   faults.push("There is no file /run/secrets/ops-webhook.");
   for (let n = 0; n < 3; n += 1) await emit(n);

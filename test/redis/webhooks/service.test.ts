@@ -19,7 +19,7 @@ const webhooks = [
   webhookOf("plant", { profile: "plant" }),
 ];
 
-function open() {
+function setup() {
   const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
   const harness = new DeliveryDeps({ redis, keys: own }, webhooks);
   const workerRegistry = openWorkerRegistry({ redis, keys: own });
@@ -51,7 +51,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 
 describe("the list of webhooks", () => {
   it("the list of webhooks shows each with its status and only the origin of its address", async () => {
-    const { harness, runs } = open();
+    const { harness, runs } = setup();
     await harness.begin(eventOf(1), eventOf(2));
     await harness.attempt("ops", eventOf(1).id);
     harness.answers = [410];
@@ -82,7 +82,7 @@ describe("the list of webhooks", () => {
 
 describe("the list of deliveries", () => {
   it("the list of deliveries is paged newest first and shows each delivery once", async () => {
-    const { harness, runs } = open();
+    const { harness, runs } = setup();
     const events = Array.from({ length: 25 }, (_, n) => eventOf(n, n % 3 === 0 ? { profile: "plant" } : {}));
     await harness.begin(...events);
     const wanted = events
@@ -102,7 +102,7 @@ describe("the list of deliveries", () => {
   });
 
   it("the list of deliveries can be filtered by webhook and state", async () => {
-    const { harness, runs } = open();
+    const { harness, runs } = setup();
     await harness.begin(eventOf(1), eventOf(2), eventOf(3));
     for (const n of [1, 3]) await harness.attempt("ops", eventOf(n).id);
     const page = await runs.deliveries({ webhook: "ops", state: "delivered", limit: 1 });
@@ -119,7 +119,7 @@ describe("the list of deliveries", () => {
 
 describe("webhook test messages", () => {
   it("a test message is sent at once with its own id, and its result is returned", async () => {
-    const { runs, sent, answerWith, harness } = open();
+    const { runs, sent, answerWith, harness } = setup();
     const first = await runs.test("ops");
     expect(first).toEqual({
       webhook: "ops",
@@ -148,7 +148,7 @@ describe("webhook test messages", () => {
 
 describe("deliveries sent again manually", () => {
   it("a delivery sent again manually waits for a worker but not for its next attempt", async () => {
-    const { harness, runs, queues } = open();
+    const { harness, runs, queues } = setup();
     await harness.begin(eventOf(1));
     await harness.attempt("ops", eventOf(1).id);
     const again = await runs.redeliver(`ops.${eventOf(1).id}`);
@@ -170,7 +170,7 @@ describe("deliveries sent again manually", () => {
   });
 
   it("a delivery cannot be sent again if it is no longer stored or its webhook is stopped", async () => {
-    const { harness, runs } = open();
+    const { harness, runs } = setup();
     await harness.begin(eventOf(1), eventOf(2));
     expect(await codeOf(runs.redeliver("ops.1-1"))).toBe("DELIVERY_NOT_FOUND");
     harness.answers = [410];

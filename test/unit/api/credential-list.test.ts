@@ -10,7 +10,7 @@ function key(name: string): Credentials {
 }
 
 /** A platform that accepts the AuthKeys of `good`, and a client with the given credentials. */
-async function open(credentials: PlatformClientOptions["credentials"], good: string[]) {
+async function setup(credentials: PlatformClientOptions["credentials"], good: string[]) {
   let status = 400;
   const platform = await startPlatform((request, response) => {
     if (request.url !== "/v1/auth") return changed(request, response);
@@ -36,7 +36,7 @@ async function open(credentials: PlatformClientOptions["credentials"], good: str
 describe("a client with two AuthKeys", () => {
   it("a client tries its second AuthKey when the first is refused and reports it", async () => {
     const forms = [key("a"), key("b")];
-    await using world = await open(() => forms, ["keyId-b"]);
+    await using world = await setup(() => forms, ["keyId-b"]);
     await world.client.call(updateSimSpeedClass, change);
     expect(world.asked()).toEqual(["keyId-a", "keyId-b"]);
     expect(world.platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
@@ -48,7 +48,7 @@ describe("a client with two AuthKeys", () => {
 
   it("a client names both AuthKeys when both are refused and does not try them again for each call", async () => {
     const forms = [key("a"), key("b")];
-    await using world = await open(() => forms, []);
+    await using world = await setup(() => forms, []);
     for (let i = 0; i < 5; i += 1) {
       const error = await refusalOf(world.client.call(updateSimSpeedClass, change));
       expect(error).toMatchObject({ code: "PLATFORM_UNAUTHORIZED", mayHaveApplied: false });
@@ -59,7 +59,7 @@ describe("a client with two AuthKeys", () => {
 
   it.each([429, 503])("a client does not try its second AuthKey when the first gets a %i response", async (status) => {
     const forms = [key("a"), key("b")];
-    await using world = await open(() => forms, ["keyId-b"]);
+    await using world = await setup(() => forms, ["keyId-b"]);
     world.refuseWith(status);
     await refusalOf(world.client.call(updateSimSpeedClass, change));
     expect(world.asked()).toEqual(["keyId-a"]);
@@ -70,7 +70,7 @@ describe("a client with two AuthKeys", () => {
 describe("a changing list of credentials", () => {
   it("a changed list of credentials takes effect on request without a failed call or a restart", async () => {
     let forms = [key("a")];
-    await using world = await open(() => forms, ["keyId-a", "keyId-b"]);
+    await using world = await setup(() => forms, ["keyId-a", "keyId-b"]);
     await world.client.call(updateSimSpeedClass, change);
     forms = [key("b"), key("a")];
     await world.client.call(updateSimSpeedClass, change);
@@ -102,7 +102,7 @@ describe("a changing list of credentials", () => {
 
   it("a failed renewal with changed credentials leaves the current pair in use", async () => {
     let forms = [key("a")];
-    await using world = await open(() => forms, ["keyId-a"]);
+    await using world = await setup(() => forms, ["keyId-a"]);
     await world.client.call(updateSimSpeedClass, change);
     forms = [key("gone")];
     expect(await refusalOf(world.client.renewNow())).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
@@ -113,7 +113,7 @@ describe("a changing list of credentials", () => {
 
 describe("the verification of other credentials", () => {
   it("verifying other credentials leaves the current pair in use and retains no secret", async () => {
-    await using world = await open(() => [key("a")], ["keyId-a", "keyId-b"]);
+    await using world = await setup(() => [key("a")], ["keyId-a", "keyId-b"]);
     await world.client.call(updateSimSpeedClass, change);
     expect(await world.client.prove(key("b"))).toMatchObject({ operatorId: "OP1" });
     expect(liveSecrets()).not.toContain("token-keyId-b");

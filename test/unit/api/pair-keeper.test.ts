@@ -9,7 +9,7 @@ import { StillClock, until } from "./support.ts";
 const hourMs = 3_600_000;
 
 /** A keeper whose authentications, and renewals by token if it has them, end when the test says so. */
-function keeperFor({ chance = 0, hasTokens = false, name = "pair" } = {}) {
+function setup({ chance = 0, hasTokens = false, name = "pair" } = {}) {
   const clock = new StillClock();
   const events: ClientEvent[] = [];
   const asked: { readonly how: "auth" | "token"; give(): void; fail(error: unknown): void }[] = [];
@@ -45,7 +45,7 @@ const away = new PlatformError("PLATFORM_UNAVAILABLE", "away", { operation: "aut
 
 describe("the pair keeper", () => {
   it("the pair keeper retries soon after an outage and at once with new credentials", async () => {
-    const { keeper, clock, asked } = keeperFor();
+    const { keeper, clock, asked } = setup();
     const first = keeper.obtain();
     asked[0]?.fail(away);
     await expect(first).rejects.toBe(away);
@@ -59,7 +59,7 @@ describe("the pair keeper", () => {
   });
 
   it("the pair keeper renews once for repeated 401s, and a late 401 leaves the newer pair valid", async () => {
-    const { keeper, asked, events, obtained } = keeperFor();
+    const { keeper, asked, events, obtained } = setup();
     const first = await obtained();
     keeper.accepted(first);
     expect([keeper.invalidate(first), keeper.invalidate(first)]).toEqual([true, true]);
@@ -72,7 +72,7 @@ describe("the pair keeper", () => {
   });
 
   it("the pair keeper lets one waiting caller cancel without affecting the others", async () => {
-    const { keeper, asked } = keeperFor();
+    const { keeper, asked } = setup();
     const stop = new AbortController();
     const impatient = keeper.obtain(stop.signal);
     const patient = keeper.obtain();
@@ -85,7 +85,7 @@ describe("the pair keeper", () => {
 
 describe("pairs due for renewal", () => {
   it("the token renewal of a pair is discarded when the pair gets a 401 meanwhile", async () => {
-    const { keeper, clock, asked, ways, obtained } = keeperFor({ hasTokens: true });
+    const { keeper, clock, asked, ways, obtained } = setup({ hasTokens: true });
     const old = await obtained();
     keeper.accepted(old);
     clock.pass(hourMs - 300_000);
@@ -119,7 +119,7 @@ describe("early renewal times", () => {
   it("early renewals are spread over workers that start together", async () => {
     const instants = await Promise.all(
       [0, 0.25, 0.5, 0.75].map(async (chance) => {
-        const { keeper, clock, ways, obtained } = keeperFor({ chance });
+        const { keeper, clock, ways, obtained } = setup({ chance });
         await obtained();
         let passedMs = 0;
         for (; ways().length === 1; passedMs += 1_000) {
@@ -135,7 +135,7 @@ describe("early renewal times", () => {
 
 describe("requested renewals", () => {
   it("a requested renewal waits for one in progress, and several requests share one renewal", async () => {
-    const { keeper, asked, ways } = keeperFor({ hasTokens: true });
+    const { keeper, asked, ways } = setup({ hasTokens: true });
     const first = keeper.obtain();
     const asking = [keeper.renewNow(), keeper.renewNow()];
     asked[0]?.give();

@@ -21,7 +21,7 @@ const tokenPath = "/v1/operators/OP1/token";
 const lifetimeMs = 180_000;
 
 /** A client whose pair holds for three minutes and is renewed in the last 18 s, on a platform that answers `onToken`. */
-async function open(onToken: Handler, changes: Partial<PlatformClientOptions> = {}) {
+async function setup(onToken: Handler, changes: Partial<PlatformClientOptions> = {}) {
   const platform = await startOpenPlatform((request, response) =>
     request.url === tokenPath ? onToken(request, response) : changed(request, response),
   );
@@ -50,7 +50,7 @@ const newToken: Handler = (_request, response) => answer(response, 200, { token:
 
 describe("token renewal", () => {
   it("token renewal uses the headers of the current pair, keeps its API key, and spends the account quota with priority", async () => {
-    await using world = await open(newToken);
+    await using world = await setup(newToken);
     const { client, clock, permits, platform, renewals } = world;
     await client.call(updateSimSpeedClass, change);
     clock.pass(lifetimeMs - 18_000);
@@ -77,7 +77,7 @@ describe("token renewal", () => {
       [renewToken, '{"tokenTimeoutSeconds":86400}'],
       [renewToken && { ...renewToken, ttlField: undefined }, "{}"],
     ] as const) {
-      await using world = await open(newToken, { renewToken: description, ttlSeconds: undefined });
+      await using world = await setup(newToken, { renewToken: description, ttlSeconds: undefined });
       await world.client.whoAmI();
       world.clock.pass(86_400_000 - 300_000);
       await world.client.whoAmI();
@@ -95,7 +95,7 @@ describe("token renewal", () => {
     ["200 without a token", 200, "{}"],
     ["200 with a token that cannot be a header", 200, '{"token":"a\\r\\nb"}'],
   ])("token renewal falls back to authentication after %s", async (_words, status, body) => {
-    await using world = await open((_request, response) => answer(response, status, body));
+    await using world = await setup((_request, response) => answer(response, status, body));
     const { client, clock, platform, renewals } = world;
     await client.call(updateSimSpeedClass, change);
     clock.pass(lifetimeMs - 18_000);
@@ -108,7 +108,7 @@ describe("token renewal", () => {
   it.each([503, 429])(
     "token renewal leaves the pair in use after %i and authenticates once the pair has expired",
     async (status) => {
-      await using world = await open((_request, response) => answer(response, status, ""));
+      await using world = await setup((_request, response) => answer(response, status, ""));
       const { client, clock, platform, events, renewals } = world;
       await client.call(updateSimSpeedClass, change);
       clock.pass(lifetimeMs - 18_000);
@@ -124,7 +124,7 @@ describe("token renewal", () => {
 
   it("changed credentials cause authentication instead of a token renewal", async () => {
     let forms: Credentials[] = [{ kind: "auth-key", authKeyId: "keyId-1", authKey: new Secret("secret-one") }];
-    await using world = await open(newToken, { credentials: () => forms });
+    await using world = await setup(newToken, { credentials: () => forms });
     const { client, clock, platform, renewals } = world;
     await client.whoAmI();
     forms = [{ kind: "auth-key", authKeyId: "keyId-2", authKey: new Secret("secret-two") }];
@@ -137,7 +137,7 @@ describe("token renewal", () => {
 
   it("token renewal unregisters old tokens as secrets but keeps the API key registered", async () => {
     let count = 0;
-    await using world = await open((_request, response) =>
+    await using world = await setup((_request, response) =>
       answer(response, 200, { token: `watched-r${(count += 1)}` }),
     );
     const { client, clock, renewals } = world;

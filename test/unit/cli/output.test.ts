@@ -19,7 +19,7 @@ class Sink {
   }
 }
 
-function open(isJson = false): { output: Output; stdout: Sink; stderr: Sink } {
+function setup(isJson = false): { output: Output; stdout: Sink; stderr: Sink } {
   const stdout = new Sink();
   const stderr = new Sink();
   return { output: openOutput({ isJson, stdout, stderr }), stdout, stderr };
@@ -60,7 +60,7 @@ describe("cells that look like secrets", () => {
     held.push(new Secret("the live secret of this process"));
     await fc.assert(
       fc.asyncProperty(rows, async (stored) => {
-        const { output, stdout } = open();
+        const { output, stdout } = setup();
         for (const row of stored) await output.stream(csvLine(row));
         const options = { relax_column_count: true, record_delimiter: "\n" } as const;
         expect(parse(stdout.text, options)).toEqual(stored.map((row) => row.map(defused)));
@@ -72,7 +72,7 @@ describe("cells that look like secrets", () => {
     held.push(new Secret("the live secret of this process"));
     fc.assert(
       fc.property(rows, (stored) => {
-        const { output, stdout } = open(true);
+        const { output, stdout } = setup(true);
         output.answer({ rows: stored }, () => "");
         expect(JSON.parse(stdout.text)).toEqual({ rows: stored });
       }),
@@ -84,7 +84,7 @@ describe("live secrets in output", () => {
   it.each(["answer", "json", "stream", "say", "live"] as const)("a live secret is not printed by %s", async (way) => {
     const secret = "0123456789 a live secret";
     held.push(new Secret(secret));
-    const { output, stdout, stderr } = open(way === "json");
+    const { output, stdout, stderr } = setup(way === "json");
     const text = `x ${secret} y`;
     if (way === "stream") await output.stream(text);
     else if (way === "say" || way === "live") output[way](text);
@@ -99,7 +99,7 @@ describe("untrusted text on a terminal", () => {
   const shown = "a\\x1b[2J\\x1b]0;title\\x07\\nsimfleet: all done\\r\\x9b31m\\x7f\\u202etxt.exe\\u2028b";
 
   it("untrusted text cannot control the terminal in the text of a document", () => {
-    const { output, stdout } = open();
+    const { output, stdout } = setup();
     const print = (runs: readonly RunReport[]): string => listText(runs, runList);
     output.answer({ runs: [{ runId: hostile, name: hostile, counts: {} } as RunReport] }, ({ runs }) => print(runs));
     expect(stdout.text).toContain(shown);
@@ -108,7 +108,7 @@ describe("untrusted text on a terminal", () => {
   });
 
   it("untrusted text cannot control the terminal in a message or the live line", () => {
-    const { output, stderr } = open();
+    const { output, stderr } = setup();
     output.say(`The platform rejected the credentials: ${hostile}`);
     expect(stderr.text).toBe(`The platform rejected the credentials: ${shown}\n`);
     output.live(hostile);
@@ -136,10 +136,10 @@ describe("untrusted text on a terminal", () => {
   });
 
   it("JSON and CSV output contain untrusted text unchanged", async () => {
-    const json = open(true);
+    const json = setup(true);
     json.output.answer({ name: hostile }, () => "");
     expect(JSON.parse(json.stdout.text)).toEqual({ name: hostile });
-    const csv = open();
+    const csv = setup();
     await csv.output.stream(csvLine([hostile, "b"]));
     expect(csv.stdout.text).toBe(`"${hostile}",b\n`);
   });

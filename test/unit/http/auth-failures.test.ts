@@ -5,7 +5,7 @@ import { openAuthFailures } from "#http/auth/access.ts";
 
 const refusal = new SimfleetError("UNAUTHENTICATED", "The token is not valid");
 
-function failures(): { code: (ip: string) => string; passMs: (ms: number) => void; last: () => SimfleetError } {
+function setup(): { code: (ip: string) => string; passMs: (ms: number) => void; last: () => SimfleetError } {
   let nowMs = 90_000;
   let last = refusal;
   const counted = openAuthFailures({ clock: { ...systemClock, monotonicMs: () => nowMs }, maxPerMinute: 2 });
@@ -23,14 +23,14 @@ describe("failed authentications", () => {
     ["2001:db8:1:2::1", "2001:db8:1:3::1", "UNAUTHENTICATED"],
     ["::ffff:10.0.0.1", "::ffff:10.0.0.2", "UNAUTHENTICATED"],
   ])("failed authentications from %s and %s count together if both are in one /64 network", (one, other, expected) => {
-    const { code } = failures();
+    const { code } = setup();
     code(one);
     code(one);
     expect(code(other)).toBe(expected);
   });
 
   test("failed authentications from addresses beyond the counted number share one count", () => {
-    const { code } = failures();
+    const { code } = setup();
     for (let n = 0; n < 10_000; n += 1) code(`10.1.${n >> 8}.${n & 255}`);
     expect([code("10.2.0.1"), code("10.2.0.2"), code("10.2.0.3")].at(-1)).toBe("TOO_MANY_REQUESTS");
     expect(code("10.1.0.1")).toBe("UNAUTHENTICATED");

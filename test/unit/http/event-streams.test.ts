@@ -43,7 +43,7 @@ let server: FastifyInstance | undefined;
 afterEach(() => server?.close());
 
 /** A stream whose client does not read. */
-async function open(follow: typeof twoEvents = twoEvents): Promise<Harness> {
+async function setup(follow: typeof twoEvents = twoEvents): Promise<Harness> {
   const clock = new ManualClock();
   const log: string[] = [];
   const logger = createLogger({ level: "warn", destination: { write: (text: string) => log.push(text) } });
@@ -63,7 +63,7 @@ async function open(follow: typeof twoEvents = twoEvents): Promise<Harness> {
 }
 
 test("an event stream is closed and logged when its client reads nothing for 30 s", async () => {
-  const { clock, streams, client, log } = await open();
+  const { clock, streams, client, log } = await setup();
   clock.pass(29_999);
   expect(streams.count()).toBe(1);
   clock.pass(1);
@@ -74,7 +74,7 @@ test("an event stream is closed and logged when its client reads nothing for 30 
 });
 
 test("an event stream continues when its client reads the backlog within 30 s", async () => {
-  const { clock, streams, client, log } = await open();
+  const { clock, streams, client, log } = await setup();
   clock.pass(29_999);
   let end = "";
   client.on("data", (chunk: Buffer) => (end = (end + chunk.toString("latin1")).slice(-1_000)));
@@ -89,7 +89,7 @@ test("an event stream continues when its client reads the backlog within 30 s", 
 test("an event stream requests further events only after its client has read the previous ones and loses none", async () => {
   const last = 100;
   let asked = 0;
-  const { streams, client } = await open(async function* (_fromId, signal) {
+  const { streams, client } = await setup(async function* (_fromId, signal) {
     for (asked = 1; asked <= last; asked += 1) yield [eventOf(asked, "x".repeat(512 * 1_024))];
     if (!signal.aborted) await once(signal, "abort");
   });

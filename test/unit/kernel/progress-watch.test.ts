@@ -5,7 +5,7 @@ import { watchProgress } from "#kernel/serve.ts";
 
 afterEach(() => vi.useRealTimers());
 
-function watched(isMoving: () => boolean) {
+function setup(isMoving: () => boolean) {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   let nowMs = 0;
   const said: string[] = [];
@@ -29,7 +29,7 @@ function watched(isMoving: () => boolean) {
 }
 
 it("a worker that makes progress is left alone", async () => {
-  const { said, pass, stop } = watched(() => true);
+  const { said, pass, stop } = setup(() => true);
   await pass(600);
   stop();
   expect(said).toEqual([]);
@@ -37,7 +37,7 @@ it("a worker that makes progress is left alone", async () => {
 
 it("a worker that is stuck is reported and gets new connections, and gives up when it is stuck again soon", async () => {
   let isMoving = false;
-  const { said, pass, stop } = watched(() => isMoving);
+  const { said, pass, stop } = setup(() => isMoving);
   await pass(10);
   expect(said).toEqual(["stuck", "restart"]);
   isMoving = true;
@@ -50,7 +50,7 @@ it("a worker that is stuck is reported and gets new connections, and gives up wh
 
 it("a worker that is stuck again much later gets new connections again", async () => {
   let isMoving = false;
-  const { said, pass, stop } = watched(() => isMoving);
+  const { said, pass, stop } = setup(() => isMoving);
   await pass(10);
   isMoving = true;
   await pass(600);

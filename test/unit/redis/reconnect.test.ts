@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
 import { reconnect } from "#redis/connection.ts";
 
-function connection(status: string) {
+function setup(status: string) {
   const calls: boolean[] = [];
   const redis = Object.assign(new EventEmitter(), { status, disconnect: (again = false) => void calls.push(again) });
   reconnect(redis as unknown as Parameters<typeof reconnect>[0]);
@@ -11,13 +11,13 @@ function connection(status: string) {
 }
 
 it.each(["ready", "connect"])("a connection that is %s asks for the new primary at once", (status) => {
-  expect(connection(status).calls).toEqual([true]);
+  expect(setup(status).calls).toEqual([true]);
 });
 
 it.each(["connecting", "reconnecting"])(
   "a connection that is %s does so once it is made, and does not end",
   (status) => {
-    const { redis, calls } = connection(status);
+    const { redis, calls } = setup(status);
     expect(calls).toEqual([]);
     redis.emit("connect");
     redis.emit("connect");

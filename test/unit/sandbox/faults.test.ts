@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type FaultKind, openFaults } from "#sandbox/faults.ts";
 import { openSandbox, quotaOf } from "./open-sandbox.ts";
 
-async function struckBy(kind: FaultKind, options: Parameters<typeof openSandbox>[0] = {}) {
+async function setup(kind: FaultKind, options: Parameters<typeof openSandbox>[0] = {}) {
   const opened = await openSandbox(options);
   await opened.pair();
   opened.sandbox.faults.next(kind);
@@ -20,7 +20,7 @@ describe("faults", () => {
     ["reset", { cause: { code: "ECONNRESET" } }, 0, 599],
     ["lost-answer", { message: "fetch failed" }, 1, 598],
   ])("the fault `%s` ends the connection, whether the call was executed or not", async (kind, error, count, left) => {
-    const { update, changes, quotaLeft } = await struckBy(kind);
+    const { update, changes, quotaLeft } = await setup(kind);
     await expect(update(0)).rejects.toMatchObject(error);
     expect([changes(), await quotaLeft()]).toEqual([count, left]);
   });
@@ -32,7 +32,7 @@ describe("faults", () => {
     ["empty-500", "500 null", /^$/, [noQuota, 0, 599]],
     ["nested-error", "500 application/json", nested, [[600, 599, 60], 0, 598]],
   ])("the fault `%s` answers %s without executing the call", async (kind, expected, body, counts) => {
-    const { update, changes, quotaLeft } = await struckBy(kind);
+    const { update, changes, quotaLeft } = await setup(kind);
     const answer = await update(0);
     expect(`${answer.status} ${answer.headers.get("content-type")}`).toBe(expected);
     expect(answer.text).toMatch(body);
@@ -40,7 +40,7 @@ describe("faults", () => {
   });
 
   test("the fault `hang` sends nothing until the client disconnects", async () => {
-    const { sandbox, pair, changes, quotaLeft } = await struckBy("hang");
+    const { sandbox, pair, changes, quotaLeft } = await setup("hang");
     const path = `/v1/sims/${sandbox.state.sims.simIdAt(0)}/update_speed_class`;
     const leaving = new AbortController();
     const headers = await pair();
@@ -53,7 +53,7 @@ describe("faults", () => {
   });
 
   test("the fault `slow` executes the call at once and delays its response", async () => {
-    const { update, changes, clock } = await struckBy("slow", { slowMs: 3_000 });
+    const { update, changes, clock } = await setup("slow", { slowMs: 3_000 });
     const answer = update(0);
     await vi.waitFor(() => expect(clock.sleepers).toBe(1));
     expect(changes()).toBe(1);
@@ -62,7 +62,7 @@ describe("faults", () => {
   });
 
   test("the fault `truncated` ends the body before its declared length", async () => {
-    const { sandbox, pair, changes } = await struckBy("truncated");
+    const { sandbox, pair, changes } = await setup("truncated");
     const path = `/v1/sims/${sandbox.state.sims.simIdAt(0)}/update_speed_class`;
     const headers = await pair();
     // node:http is used, since fetch does not show how many bytes came
@@ -87,7 +87,7 @@ describe("faults", () => {
   });
 
   test("the fault `expire-pairs` makes the current call and all later ones need a new pair", async () => {
-    const { update, send } = await struckBy("expire-pairs");
+    const { update, send } = await setup("expire-pairs");
     expect((await update(0)).json.code).toBe("AUM0003");
     expect((await update(0)).json.code).toBe("AUM0003");
     expect((await send("POST", "/v1/auth", { body: {} })).status).toBe(400);

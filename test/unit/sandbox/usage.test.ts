@@ -7,7 +7,7 @@ const juneSecond = Date.UTC(2026, 5, 1) / 1_000;
 const hourMs = 3_600_000;
 
 /** A sandbox on June 2, and the file of an export since June 1. */
-async function setUp(options = {}) {
+async function setup(options = {}) {
   const opened = await openAll({ sims: 10, exportMs: 2_000, ...options });
   opened.clock.pass(36 * hourMs);
   const order = async (period: string) => {
@@ -28,7 +28,7 @@ async function setUp(options = {}) {
 }
 
 test("an export is processing until it is exported", async () => {
-  const { order, progress, clock } = await setUp();
+  const { order, progress, clock } = await setup();
   const id = await order("month");
   expect(await progress(id)).toEqual({ exportedFileId: id, status: "processing" });
   clock.pass(2_000);
@@ -39,7 +39,7 @@ test("an export is processing until it is exported", async () => {
 });
 
 test("a file has a line for each SIM, date and type, and its days make the month", async () => {
-  const { fileOf, sandbox } = await setUp();
+  const { fileOf, sandbox } = await setup();
   const [days, months] = [await fileOf("day"), await fileOf("month")];
   const sumOf = (lines: string[][]) =>
     lines.slice(1).reduce((sum, cells) => sum + Number(cells[3]) + Number(cells[5]), 0);
@@ -54,7 +54,7 @@ test("a file has a line for each SIM, date and type, and its days make the month
 });
 
 test("a file needs the signature of its address", async () => {
-  const { order, progress, clock, send } = await setUp();
+  const { order, progress, clock, send } = await setup();
   const id = await order("day");
   clock.pass(2_000);
   await progress(id);
@@ -62,7 +62,7 @@ test("a file needs the signature of its address", async () => {
 });
 
 test.each([{ period: "minutes" }, { from: 5, to: 4 }, { from: 0 }])("an export of %o is refused", async (part) => {
-  const { call } = await setUp();
+  const { call } = await setup();
   const body = { from: juneSecond, to: juneSecond + 60, period: "day", ...part };
   expect((await call("POST", exportPath, { body })).status).toBe(400);
 });
