@@ -26,6 +26,22 @@ function serviceOf({ log, context, schedule }: ScheduleDeps): ScheduleService {
   });
 }
 
+/** A schedule of this day that has been polled once, at the given time. */
+async function setup(time: string, written: ConstructorParameters<typeof ScheduleDeps>[2]): Promise<ScheduleDeps> {
+  const harness = new ScheduleDeps(place, `2026-11-22T${time}Z`, written);
+  await harness.poll();
+  return harness;
+}
+
+/** The log of the schedule for a process that dies at the move after the first few. */
+function logUntilDeath({ log }: ScheduleDeps, moves: number): ScheduleDeps["log"] {
+  let left = moves;
+  return { ...log, move: (...args) => ((left -= 1) < 0 ? Promise.reject(new Error("died")) : log.move(...args)) };
+}
+
+/** The key of what is due at 03:00. */
+const keyAtThree = "nightly-20261122T030000Z";
+
 describe("scheduled times", () => {
   it("a scheduled task starts once for any number of polls and is followed to its end", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
@@ -33,30 +49,21 @@ describe("scheduled times", () => {
     expect(harness.tasks.begun).toEqual([]);
     await harness.lookAt("2026-11-22T03:00:00.120Z");
     await harness.lookAt("2026-11-22T03:00:30Z");
-    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z"]);
-    harness.tasks.end("nightly-20261122T030000Z", "done", "12 SIMs listed");
+    expect(harness.begunKeys).toEqual([keyAtThree]);
+    harness.tasks.end(keyAtThree, "done", "12 SIMs listed");
     await harness.lookAt("2026-11-22T03:01:00Z");
     expect((await harness.record()).last).toMatchObject({ result: "done", reason: "12 SIMs listed" });
     expect((await harness.record()).execution).toBeUndefined();
+    const due = "2026-11-22T03:00:00.000Z";
     expect((await harness.events()).map(({ type, fields }) => [type, fields])).toEqual([
-      [
-        "schedule.started",
-        {
-          schedule: "nightly",
-          execution: "nightly-20261122T030000Z",
-          job: "sync",
-          due: "2026-11-22T03:00:00.000Z",
-          cause: "nightly-20261122T030000Z",
-        },
-      ],
+      ["schedule.started", { schedule: "nightly", execution: keyAtThree, job: "sync", due, cause: keyAtThree }],
       ["schedule.completed", expect.objectContaining({ seconds: "60", reason: "12 SIMs listed" })],
     ]);
     expect(new Date(await harness.poll()).toISOString()).toBe("2026-11-23T03:00:00.000Z");
   });
 
   it("a scheduled task is started by only one of many processes", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
-    await harness.poll();
+    const harness = await setup("02:59:00", { cron: "0 3 * * *" });
     harness.nowMs = Date.parse("2026-11-22T03:00:00Z");
     await Promise.all(Array.from({ length: 12 }, () => harness.poll()));
     expect(harness.begunKeys).toHaveLength(1);
@@ -64,30 +71,23 @@ describe("scheduled times", () => {
   });
 
   it("a schedule continues with its next time when its clock had been ahead, and acts on no time twice", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "* * * * *" });
-    await harness.poll();
-    const act = async (...instants: string[]): Promise<void> => {
-      for (const instant of instants) {
-        await harness.lookAt(`2026-11-22T${instant}Z`);
-        for (const key of harness.begunKeys) harness.tasks.end(key);
-        await harness.poll();
-      }
+    const harness = await setup("02:59:00", { cron: "* * * * *" });
+    const act = async (instant: string): Promise<void> => {
+      await harness.lookAt(`2026-11-22T${instant}Z`);
+      for (const key of harness.begunKeys) harness.tasks.end(key);
+      await harness.poll();
     };
-    await act("03:00:00");
     // Its clock jumps ahead by half an hour, and back again.
-    await act("03:30:10", "03:31:00", "03:32:00");
+    for (const instant of ["03:00:00", "03:30:10", "03:31:00", "03:32:00"]) await act(instant);
     const next = await harness.lookAt("2026-11-22T03:00:30Z");
     expect(new Date(next).toISOString()).toBe("2026-11-22T03:01:00.000Z");
     for (let minute = 1; minute < 34; minute += 1) await act(`03:${String(minute).padStart(2, "0")}:00`);
-    const minutes = harness.begunKeys.map((key) => Number(key.slice(-5, -3)));
-    const before = [0, 30, 31, 32];
     const after = [...Array.from({ length: 29 }, (_, i) => i + 1), 33];
-    expect(minutes).toEqual([...before, ...after]);
+    expect(harness.begunKeys.map((key) => Number(key.slice(-5, -3)))).toEqual([0, 30, 31, 32, ...after]);
   });
 
   it("a scheduled task reports that it has nothing to do or that it failed", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
-    await harness.poll();
+    const harness = await setup("02:30:00", hourly);
     harness.tasks.nothing = "no SIM matches the filter";
     await harness.lookAt("2026-11-22T03:00:00Z");
     expect((await harness.record()).last).toMatchObject({ result: "done", reason: "no SIM matches the filter" });
@@ -99,9 +99,8 @@ describe("scheduled times", () => {
     expect(await harness.reported()).toEqual(reported);
   });
 
-  it("a scheduled task that cannot start is retried, and given up when a retry is useless", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
-    await harness.poll();
+  it("a scheduled task that cannot start is retried", async () => {
+    const harness = await setup("02:30:00", hourly);
     harness.tasks.faults.push(new Error("Redis is out of memory"), new Error("Redis is out of memory"));
     let nextMs = await harness.lookAt("2026-11-22T03:00:00Z");
     expect((await harness.record()).execution).toMatchObject({ tries: 1, fault: "Redis is out of memory" });
@@ -109,15 +108,15 @@ describe("scheduled times", () => {
       harness.nowMs = nextMs;
       nextMs = await harness.poll();
     }
-    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z"]);
-    harness.tasks.end("nightly-20261122T030000Z");
-    await harness.lookAt("2026-11-22T03:59:00Z");
-    harness.tasks.faults.push(new SimfleetError("USAGE", "The inventory has not been read yet"));
-    await harness.lookAt("2026-11-22T04:00:00Z");
-    expect((await harness.record()).last).toMatchObject({
-      result: "failed",
-      reason: "The inventory has not been read yet",
-    });
+    expect(harness.begunKeys).toEqual([keyAtThree]);
+  });
+
+  it("a scheduled task that cannot start is given up when a retry is useless", async () => {
+    const harness = await setup("02:30:00", hourly);
+    const reason = "The inventory has not been read yet";
+    harness.tasks.faults.push(new SimfleetError("USAGE", reason));
+    await harness.lookAt("2026-11-22T03:00:00Z");
+    expect((await harness.record()).last).toMatchObject({ result: "failed", reason });
   });
 
   it("a scheduled task is delayed by its jitter, which is the same in every process", async () => {
@@ -131,7 +130,7 @@ describe("scheduled times", () => {
     expect(harness.begunKeys).toEqual([]);
     harness.nowMs = dueMs + laterMs;
     await harness.poll();
-    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z"]);
+    expect(harness.begunKeys).toEqual([keyAtThree]);
     const amounts = Array.from({ length: 200 }, (_, i) => jitterOf(harness.schedule, dueMs + i * 3_600_000));
     expect(Math.max(...amounts)).toBeLessThan(600_000);
     expect(Math.max(...amounts)).toBeGreaterThan(540_000);
@@ -141,8 +140,7 @@ describe("scheduled times", () => {
 
 describe("scheduled times missed while no worker was running", () => {
   it.each(["once", "skip"] as const)("missed scheduled times are handled according to `missed: %s`", async (missed) => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, missed });
-    await harness.poll();
+    const harness = await setup("02:30:00", { ...hourly, missed });
     await harness.lookAt("2026-11-22T07:45:00Z");
     const [reported] = await harness.events();
     expect(reported).toMatchObject({
@@ -155,8 +153,7 @@ describe("scheduled times missed while no worker was running", () => {
   });
 
   it("missed scheduled times are discarded if the schedule has changed", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
-    await harness.poll();
+    const harness = await setup("02:30:00", hourly);
     const later = new ScheduleDeps(place, "2026-11-22T07:45:00Z", { cron: "30 * * * *" });
     harness.nowMs = later.nowMs;
     await workOnSchedule(later.schedule, harness.context, new AbortController().signal);
@@ -173,8 +170,7 @@ describe("scheduled times with a window", () => {
     ["2026-11-22T07:15:00Z", ["nightly-20261122T070000Z"], "yes"],
     ["2026-11-22T07:15:01Z", [], "no"],
   ] as const)("a worker that starts at %s begins %j", async (at, begun, madeUp) => {
-    const harness = new ScheduleDeps(place, "2026-11-22T06:30:00Z", windowed);
-    await harness.poll();
+    const harness = await setup("06:30:00", windowed);
     await harness.lookAt(at);
     expect(harness.begunKeys).toEqual(begun);
     const [missed] = await harness.events();
@@ -184,8 +180,7 @@ describe("scheduled times with a window", () => {
 
   it.each(["freeze", "task"])("a time that waits for a %s beyond its window is skipped and reported", async (what) => {
     const waiting = { ...windowed, task: change, frozen: "wait", overlap: "queue" } as const;
-    const harness = new ScheduleDeps(place, "2026-11-22T01:30:00Z", waiting);
-    await harness.poll();
+    const harness = await setup("01:30:00", waiting);
     if (what === "task") await harness.lookAt("2026-11-22T02:00:00Z");
     else harness.freeze = { reason: "a move", untilMs: Date.parse("2026-11-22T03:20:00Z") };
     if (what === "freeze") await harness.lookAt("2026-11-22T02:59:59Z");
@@ -203,8 +198,7 @@ describe("scheduled times with a window", () => {
   });
 
   it("a task that cannot start within its window has failed, with the reason", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", windowed);
-    await harness.poll();
+    const harness = await setup("02:30:00", windowed);
     harness.tasks.faults.push(new Error("Redis is out of memory"));
     await harness.lookAt("2026-11-22T03:14:59Z");
     await harness.lookAt("2026-11-22T03:15:16Z");
@@ -214,8 +208,7 @@ describe("scheduled times with a window", () => {
   });
 
   it("a time is not given up while another process may still be starting it by its own clock", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", windowed);
-    await harness.poll();
+    const harness = await setup("02:30:00", windowed);
     harness.tasks.faults.push(new Error("Redis is busy"));
     await harness.lookAt("2026-11-22T03:00:00Z");
     const next = await harness.lookAt("2026-11-22T03:15:00.001Z");
@@ -224,16 +217,11 @@ describe("scheduled times with a window", () => {
   });
 
   it("a task that was begun in time is followed by a process that comes after the window", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", windowed);
-    await harness.poll();
-    let moves = 0;
-    const log: typeof harness.log = {
-      ...harness.log,
-      move: (...args) => ((moves += 1) > 1 ? Promise.reject(new Error("died")) : harness.log.move(...args)),
-    };
+    const harness = await setup("02:30:00", windowed);
     harness.nowMs = Date.parse("2026-11-22T03:00:00Z");
-    await expect(harness.poll({ ...harness.context, log })).rejects.toThrow("died");
-    harness.tasks.end("nightly-20261122T030000Z");
+    const dying = { ...harness.context, log: logUntilDeath(harness, 1) };
+    await expect(harness.poll(dying)).rejects.toThrow("died");
+    harness.tasks.end(keyAtThree);
     await harness.lookAt("2026-11-22T03:40:00Z");
     expect((await harness.record()).last).toMatchObject({ result: "done" });
   });
@@ -253,8 +241,7 @@ describe("schedules that fail", () => {
   const alerts = async (harness: ScheduleDeps): Promise<string[]> =>
     (await harness.reported()).filter((type) => /failing|recovered|paused|resumed/.test(type));
   const begin = async (pauseAfterFailures?: number): Promise<ScheduleDeps> => {
-    const harness = new ScheduleDeps(place, "2026-11-22T00:30:00Z", { ...hourly, pauseAfterFailures });
-    await harness.poll();
+    const harness = await setup("00:30:00", { ...hourly, pauseAfterFailures });
     return harness;
   };
 
@@ -274,7 +261,7 @@ describe("schedules that fail", () => {
     });
   });
 
-  it("a schedule pauses after so many failures in a row, until it is resumed", async () => {
+  it("a schedule pauses after so many failures in a row", async () => {
     const harness = await begin(3);
     await hours(harness, ["failed", "failed", "done", "failed", "failed", "failed", "failed"]);
     expect(harness.begunKeys).toHaveLength(6);
@@ -282,17 +269,19 @@ describe("schedules that fail", () => {
     expect((await harness.record()).paused).toMatchObject({ by: "simfleet", reason });
     const reported = ["schedule.failing", "schedule.recovered", "schedule.failing", "schedule.paused"];
     expect(await alerts(harness)).toEqual(reported);
+    const failingSince = "2026-11-22T04:00:00.000Z";
+    const paused = { state: "paused", reason, failingSince, next: [] };
+    expect(await serviceOf(harness).show("nightly")).toMatchObject(paused);
+  });
+
+  it("a resumed schedule counts its failures in a row from there", async () => {
+    const harness = await begin(3);
+    await hours(harness, ["failed", "failed", "failed"]);
     const service = serviceOf(harness);
-    expect(await service.show("nightly")).toMatchObject({
-      state: "paused",
-      reason,
-      failingSince: "2026-11-22T04:00:00.000Z",
-      next: [],
-    });
     await service.resume("nightly", "cli:anna");
     await harness.poll();
-    await hours(harness, ["failed", "failed", "done"], 8);
-    expect((await alerts(harness)).slice(4)).toEqual(["schedule.resumed", "schedule.recovered"]);
+    await hours(harness, ["failed", "failed", "done"], 4);
+    expect((await alerts(harness)).slice(2)).toEqual(["schedule.resumed", "schedule.recovered"]);
     const shown = await service.show("nightly");
     expect(shown).toMatchObject({ state: "active", reason: null, failingSince: null });
     expect(shown.next).toHaveLength(5);
@@ -301,8 +290,7 @@ describe("schedules that fail", () => {
 
 describe("scheduled times while the previous task is in progress", () => {
   const begin = async (overlap: "skip" | "queue" | "cancel") => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, overlap, task: change });
-    await harness.poll();
+    const harness = await setup("02:30:00", { ...hourly, overlap, task: change });
     await harness.lookAt("2026-11-22T03:00:00Z");
     await harness.lookAt("2026-11-22T04:00:00Z");
     await harness.lookAt("2026-11-22T05:00:00Z");
@@ -311,7 +299,7 @@ describe("scheduled times while the previous task is in progress", () => {
 
   it("a scheduled time is skipped while the previous task is in progress with `overlap: skip`", async () => {
     const harness = await begin("skip");
-    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z"]);
+    expect(harness.begunKeys).toEqual([keyAtThree]);
     expect(await harness.reported()).toEqual(["schedule.started", "schedule.skipped", "schedule.skipped"]);
     expect((await harness.events())[1]?.fields.reason).toContain("still in progress: run nightly-20261122T030000Z");
   });
@@ -319,9 +307,9 @@ describe("scheduled times while the previous task is in progress", () => {
   it("only the latest scheduled time waits for the previous task with `overlap: queue`", async () => {
     const harness = await begin("queue");
     expect(harness.begunKeys).toHaveLength(1);
-    harness.tasks.end("nightly-20261122T030000Z");
+    harness.tasks.end(keyAtThree);
     await harness.lookAt("2026-11-22T05:10:00Z");
-    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z", "nightly-20261122T050000Z"]);
+    expect(harness.begunKeys).toEqual([keyAtThree, "nightly-20261122T050000Z"]);
     harness.tasks.end("nightly-20261122T050000Z");
     await harness.lookAt("2026-11-22T05:20:00Z");
     expect((await harness.record()).queued).toBeUndefined();
@@ -329,7 +317,7 @@ describe("scheduled times while the previous task is in progress", () => {
 
   it("a scheduled time cancels and replaces the previous task with `overlap: cancel`", async () => {
     const harness = await begin("cancel");
-    expect(harness.tasks.cancelled).toEqual(["nightly-20261122T030000Z", "nightly-20261122T040000Z"]);
+    expect(harness.tasks.cancelled).toEqual([keyAtThree, "nightly-20261122T040000Z"]);
     expect(harness.begunKeys.at(-1)).toBe("nightly-20261122T050000Z");
     expect((await harness.reported()).filter((type) => type === "schedule.cancelled")).toHaveLength(2);
   });
@@ -355,30 +343,21 @@ describe("scheduled times during a freeze", () => {
     expect(reading.begunKeys).toHaveLength(1);
     waiting.freeze = undefined;
     await waiting.lookAt("2026-11-22T03:20:00Z");
-    expect(waiting.begunKeys).toEqual(["nightly-20261122T030000Z"]);
+    expect(waiting.begunKeys).toEqual([keyAtThree]);
   });
 });
 
 it("a schedule loses no time and runs none twice for any process crashes and restarts", async () => {
   for (let seed = 1; seed <= seeds(10, 40); seed += 1) {
     const random = seededRandom(seed);
-    const harness = new ScheduleDeps(place, "2026-11-22T00:00:30Z", { cron: "*/5 * * * *", overlap: "queue" });
-    await harness.poll();
+    const harness = await setup("00:00:30", { cron: "*/5 * * * *", overlap: "queue" });
     const ended = new Set<string>();
     while (harness.nowMs < Date.parse("2026-11-22T02:00:00Z")) {
       harness.nowMs += 1_000 + Math.floor(random() * 40_000);
       // A process that dies has made any number of its moves: a look whose n-th write never comes.
       const dying = random() < 0.5 ? Math.floor(random() * 3) : Number.POSITIVE_INFINITY;
-      let moves = 0;
-      const log: typeof harness.log = {
-        ...harness.log,
-        move: (...args) => {
-          moves += 1;
-          return moves > dying ? Promise.reject(new Error("died")) : harness.log.move(...args);
-        },
-      };
-      const { signal } = new AbortController();
-      await workOnSchedule(harness.schedule, { ...harness.context, log }, signal).catch(() => undefined);
+      const log = logUntilDeath(harness, dying);
+      await harness.poll({ ...harness.context, log }).catch(() => undefined);
       for (const key of harness.begunKeys) {
         if (random() < 0.6) {
           ended.add(key);

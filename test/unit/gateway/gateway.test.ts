@@ -5,18 +5,37 @@ import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import type { GatewayOptions } from "#gateway/gateway.ts";
 import { until } from "../../support/until.ts";
-import { answer, clientFor, OpenPermits, quotaHeaders, startOpenPlatform } from "../api/support.ts";
-import { beginCall, call, headOf, openGateway } from "./support.ts";
+import { answer, clientFor, type Handler, OpenPermits, quotaHeaders, startOpenPlatform } from "../api/support.ts";
+import { beginCall, call, type GatewayChanges, gatewayTo, headOf } from "./support.ts";
 
-const fine = (status = 200) =>
-  startOpenPlatform((_request, response) => answer(response, status, { ok: true }, quotaHeaders));
+const fine: Handler = (_request, response) => answer(response, 200, { ok: true }, quotaHeaders);
+const token = "t".repeat(32);
+const headers = { authorization: `Bearer ${token}` };
+
+const setup = async (handler = fine, changes: GatewayChanges = {}) =>
+  gatewayTo(await startOpenPlatform(handler), changes);
+
+/** Permits of which all but the first few are waited for until their caller leaves. */
+function permitsAfter(granted: number) {
+  const permits = new OpenPermits();
+  const acquire = permits.acquire.bind(permits);
+  const waiting: (AbortSignal | undefined)[] = [];
+  let left = granted;
+  permits.acquire = (request) => {
+    if (request.bucket.startsWith("ip.") || (left -= 1) >= 0) return acquire(request);
+    waiting.push(request.signal);
+    return new Promise((_resolve, reject) => {
+      request.signal?.addEventListener("abort", () => reject(request.signal?.reason), { once: true });
+    });
+  };
+  return { permits, waiting };
+}
 
 describe("a call through the gateway", () => {
   it("a call gets the pair, spends a permit, and its answer comes back as it is", async () => {
-    await using platform = await fine(201);
-    await using gateway = await openGateway(platform.url);
+    const { platform, url, permits } = await setup((_, response) => answer(response, 201, { ok: true }, quotaHeaders));
     const headers = { "x-svc-token": "mine", authorization: "Bearer mine", accept: "text/x", "content-type": "a/b" };
-    const answered = await call(gateway.url, "/v1/files/a%20b?x=1&x=2", { method: "PUT", headers, body: "body" });
+    const answered = await call(url, "/v1/files/a%20b?x=1&x=2", { method: "PUT", headers, body: "body" });
     expect([answered.status, answered.text]).toEqual([201, '{"ok":true}']);
     expect(answered.headers).toMatchObject(quotaHeaders);
     const seen = platform.seen.at(-1);
@@ -29,8 +48,8 @@ describe("a call through the gateway", () => {
       "content-length": "4",
     });
     expect(seen?.headers.authorization).toBeUndefined();
-    expect(gateway.permits.diary.slice(-2)).toEqual(["default.File sending", "default.File answered"]);
-    expect(gateway.permits.answers.at(-1)).toEqual({
+    expect(permits.diary.slice(-2)).toEqual(["default.File sending", "default.File answered"]);
+    expect(permits.answers.at(-1)).toEqual({
       reading: { limit: 60, remaining: 42, secondsBeforeRefresh: 17 },
       throttled: false,
     });
@@ -38,13 +57,12 @@ describe("a call through the gateway", () => {
 
   // Shows S1.
   it("the pair is in no answer and in no line of the log", async () => {
-    await using platform = await startOpenPlatform((_request, response) =>
+    const { url, log } = await setup((_request, response) =>
       answer(response, 403, { ok: false }, { "x-svc-token": "token-1", "x-svc-api-key": "api-key-1" }),
     );
-    await using gateway = await openGateway(platform.url);
-    const answered = await call(gateway.url, "/v1/files/1?token=abc", { headers: { "x-simfleet-caller": "ci" } });
+    const answered = await call(url, "/v1/files/1?token=abc", { headers: { "x-simfleet-caller": "ci" } });
     expect(answered.status).toBe(403);
-    const said = JSON.stringify([answered, gateway.log]);
+    const said = JSON.stringify([answered, log]);
     expect(said).toContain('\\"caller\\":\\"ci\\"');
     for (const secret of ["token-1", "api-key-1", "token=abc"]) expect(said).not.toContain(secret);
   });
@@ -52,41 +70,38 @@ describe("a call through the gateway", () => {
   // Shows S1.
   it("an error that repeats the pair is forwarded without it, and a large one without its body", async () => {
     const pages = [1_000, 100_000].map((length) => `token-1 ${"x".repeat(length)} api-key-1`);
-    await using platform = await startOpenPlatform((request, response) =>
+    const { url } = await setup((request, response) =>
       answer(response, 500, pages[Number(request.url?.slice(-1))] ?? "", { "x-echo": "token-1", "set-cookie": "a=b" }),
     );
-    await using gateway = await openGateway(platform.url);
-    const small = await call(gateway.url, "/v1/files/0");
+    const small = await call(url, "/v1/files/0");
     expect([small.status, small.text]).toEqual([500, `[secret] ${"x".repeat(1_000)} [secret]`]);
     expect([small.headers["x-echo"], small.headers["set-cookie"]]).toEqual(["[secret]", undefined]);
-    const large = await call(gateway.url, "/v1/files/1");
+    const large = await call(url, "/v1/files/1");
     expect(`${large.status},${large.text}`).toMatch(/^500,The gateway left out the body/);
   });
 
   // Shows S6.
   it("a redirect is handed on and not followed", async () => {
-    await using platform = await startOpenPlatform((_request, response) =>
+    const { platform, url } = await setup((_request, response) =>
       answer(response, 302, "", { location: "https://elsewhere.example.com/x" }),
     );
-    await using gateway = await openGateway(platform.url);
-    const answered = await call(gateway.url, "/v1/files/1");
+    const answered = await call(url, "/v1/files/1");
     expect([answered.status, answered.headers.location]).toEqual([302, "https://elsewhere.example.com/x"]);
     expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(1);
   });
 
   it("a path without a rule has a quota of its own, and is named once in the log", async () => {
-    await using platform = await fine();
-    await using gateway = await openGateway(platform.url);
+    const { url, permits, log } = await setup();
     for (const path of ["/v1/unknown", "/v1/unknown/2?limit=1"]) {
-      expect((await call(gateway.url, path)).status).toBe(200);
+      expect((await call(url, path)).status).toBe(200);
     }
-    const answers = gateway.permits.diary.filter((line) => line.endsWith("answered") && !line.startsWith("ip."));
+    const answers = permits.diary.filter((line) => line.endsWith("answered") && !line.startsWith("ip."));
     expect(answers).toEqual(["default./unknown answered", "default./unknown answered"]);
-    expect(gateway.log.filter((line) => line.includes("apiGroups"))).toHaveLength(1);
+    expect(log.filter((line) => line.includes("apiGroups"))).toHaveLength(1);
   });
 
   it("a platform that refuses connections is a problem with status 502, and the permit is given back", async () => {
-    await using platform = await fine();
+    await using platform = await startOpenPlatform(fine);
     await using working = clientFor(platform.url, { clock: systemClock });
     const permits = new OpenPermits();
     await using accounting = clientFor(platform.url, { clock: systemClock, permits });
@@ -96,8 +111,8 @@ describe("a call through the gateway", () => {
       lend: async (signal) => ({ ...(await working.lend(signal)), address }),
       attempt: (operation, options) => accounting.attempt(operation, options),
     };
-    await using gateway = await openGateway(platform.url, { client });
-    const answered = await call(gateway.url, "/v1/files/1");
+    const { url } = await setup(fine, { client });
+    const answered = await call(url, "/v1/files/1");
     expect(answered.status).toBe(502);
     expect(JSON.parse(answered.text)).toMatchObject({ code: "PLATFORM_UNAVAILABLE" });
     expect(permits.diary).toEqual(["default.File giveBack"]);
@@ -105,54 +120,41 @@ describe("a call through the gateway", () => {
 });
 
 describe("an answer of the platform that means that nothing was done", () => {
-  it("a call is sent again with a new pair after a 401, and with no third one", async () => {
-    await using platform = await startOpenPlatform((request, response) =>
+  it("a call is sent again with a new pair after a 401", async () => {
+    const { platform, url } = await setup((request, response) =>
       answer(response, request.headers["x-svc-token"] === "token-1" ? 401 : 200, "{}"),
     );
-    await using gateway = await openGateway(platform.url);
-    expect((await call(gateway.url, "/v1/files/1", { method: "POST", body: "x" })).status).toBe(200);
+    expect((await call(url, "/v1/files/1", { method: "POST", body: "x" })).status).toBe(200);
     expect(platform.seen.filter(({ path }) => path === "/v1/files/1").map(({ body }) => body)).toEqual(["x", "x"]);
     expect(platform.auths()).toBe(2);
+  });
 
-    await using deaf = await startOpenPlatform((_request, response) => answer(response, 401, "{}"));
-    await using refused = await openGateway(deaf.url, { maxWaitMs: 60_000 });
-    const answered = await call(refused.url, "/v1/files/1");
-    expect([answered.status, JSON.parse(answered.text)]).toEqual([
-      502,
-      expect.objectContaining({ code: "PLATFORM_UNAUTHORIZED" }),
-    ]);
-    expect(deaf.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(2);
+  it("a call is refused when the platform answers 401 to a new pair too", async () => {
+    const { platform, url } = await setup((_, response) => answer(response, 401, "{}"), { maxWaitMs: 60_000 });
+    const answered = await call(url, "/v1/files/1");
+    const refusal = expect.objectContaining({ code: "PLATFORM_UNAUTHORIZED" }) as unknown;
+    expect([answered.status, JSON.parse(answered.text)]).toEqual([502, refusal]);
+    expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(2);
   });
 
   it("a 429 reaches no caller: the call is sent again", async () => {
     let calls = 0;
-    await using platform = await startOpenPlatform((_request, response) => {
+    const { url, permits } = await setup((_request, response) => {
       calls += 1;
       answer(response, calls < 3 ? 429 : 200, "{}");
     });
-    await using gateway = await openGateway(platform.url);
-    expect((await call(gateway.url, "/v1/files/1", { method: "POST", body: "x" })).status).toBe(200);
+    expect((await call(url, "/v1/files/1", { method: "POST", body: "x" })).status).toBe(200);
     expect(calls).toBe(3);
-    expect(gateway.permits.answers.map((said) => (said as { throttled: boolean }).throttled)).toEqual([
-      false,
-      true,
-      true,
-      false,
-    ]);
+    const throttled = permits.answers.map((said) => (said as { throttled: boolean }).throttled);
+    expect(throttled).toEqual([false, true, true, false]);
   });
 
-  it("after a 429 or a 401, a call with a large body is refused with 503 and Retry-After", async () => {
-    const body = Buffer.alloc(200_000, "x");
-    for (const status of [429, 401]) {
-      await using platform = await startOpenPlatform((_request, response) =>
-        answer(response, status, "{}", { "retry-after": "7" }),
-      );
-      await using gateway = await openGateway(platform.url);
-      const answered = await call(gateway.url, "/v1/files/1", { method: "POST", body });
-      expect(answered.status).toBe(503);
-      expect(Number(answered.headers["retry-after"])).toBeGreaterThanOrEqual(1);
-      expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(1);
-    }
+  it.each([429, 401])("after a %i, a call with a large body is refused with 503 and Retry-After", async (status) => {
+    const { platform, url } = await setup((_, response) => answer(response, status, "{}", { "retry-after": "7" }));
+    const answered = await call(url, "/v1/files/1", { method: "POST", body: Buffer.alloc(200_000, "x") });
+    expect(answered.status).toBe(503);
+    expect(Number(answered.headers["retry-after"])).toBeGreaterThanOrEqual(1);
+    expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(1);
   });
 });
 
@@ -160,67 +162,54 @@ describe("a freeze", () => {
   const freeze = { reason: "the freeze year-end", untilMs: undefined };
 
   it("holds calls that may change something, and none that only read", async () => {
-    await using platform = await fine();
-    await using gateway = await openGateway(platform.url, { freezeOf: () => Promise.resolve(freeze) });
+    const { platform, url } = await setup(fine, { freezeOf: () => Promise.resolve(freeze) });
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
-      const refused = await call(gateway.url, "/v1/files/1", { method });
+      const refused = await call(url, "/v1/files/1", { method });
       expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "60"]);
       expect(JSON.parse(refused.text)).toMatchObject({
         code: "CHANGES_FROZEN",
         detail: expect.stringContaining("the freeze year-end") as unknown,
       });
     }
-    expect((await call(gateway.url, "/v1/files/1")).status).toBe(200);
+    expect((await call(url, "/v1/files/1")).status).toBe(200);
     expect(platform.seen.filter(({ path }) => path === "/v1/files/1").map(({ method }) => method)).toEqual(["GET"]);
   });
 
   it("that begins while a call waits for its permit holds it, and the permit is given back", async () => {
     let asked = 0;
     const freezeOf = (): Promise<typeof freeze | undefined> => Promise.resolve((asked += 1) === 1 ? undefined : freeze);
-    await using platform = await fine();
-    await using gateway = await openGateway(platform.url, { freezeOf });
-    expect((await call(gateway.url, "/v1/files/1", { method: "POST" })).status).toBe(503);
+    const { platform, url, permits } = await setup(fine, { freezeOf });
+    expect((await call(url, "/v1/files/1", { method: "POST" })).status).toBe(503);
     expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toEqual([]);
-    expect(gateway.permits.diary).toContain("default.File giveBack");
+    expect(permits.diary).toContain("default.File giveBack");
   });
 });
 
 describe("waiting for the quota", () => {
   it("a caller that disconnects while it waits leaves the queue", async () => {
-    const permits = new OpenPermits();
-    const acquire = permits.acquire.bind(permits);
-    let waiting: AbortSignal | undefined;
-    permits.acquire = (request) => {
-      if (request.bucket.startsWith("ip.")) return acquire(request);
-      waiting = request.signal;
-      return new Promise((_resolve, reject) => {
-        request.signal?.addEventListener("abort", () => reject(request.signal?.reason), { once: true });
-      });
-    };
-    await using platform = await fine();
-    await using gateway = await openGateway(platform.url, { permits, maxWaitMs: 60_000 });
-    const begun = beginCall(gateway.url, "/v1/files/1");
+    const { permits, waiting } = permitsAfter(0);
+    const { url, log } = await setup(fine, { permits, maxWaitMs: 60_000 });
+    const begun = beginCall(url, "/v1/files/1");
     begun.end();
-    await until("the call waits", () => waiting !== undefined);
+    await until("the call waits", () => waiting.length === 1);
     begun.destroy();
-    await until("the call is gone", () => gateway.log.some((line) => line.includes('"status":"gone"')));
-    expect(waiting?.aborted).toBe(true);
+    await until("the call is gone", () => log.some((line) => line.includes('"status":"gone"')));
+    expect(waiting[0]?.aborted).toBe(true);
   });
 });
 
 describe("who may use the gateway", () => {
   // Shows S10.
   it("foreign hosts, pages and proxied targets are refused, and nothing is sent", async () => {
-    await using platform = await fine();
-    await using gateway = await openGateway(platform.url);
+    const { platform, url } = await setup();
     const statusOf = async (path: string, headers: Record<string, string>) =>
-      (await call(gateway.url, path, { headers })).status;
+      (await call(url, path, { headers })).status;
     expect(await statusOf("/v1/files/1", { host: "evil.example.com" })).toBe(403);
     expect(await statusOf("/v1/files/1", { origin: "https://evil.example.com" })).toBe(403);
     expect(await statusOf("/v1/files/1", { "sec-fetch-site": "cross-site" })).toBe(403);
     expect(await statusOf("http://127.0.0.1:9/v1/files/1", {})).toBe(400);
     expect(await statusOf("/v1/files/%2e%2e/sims", {})).toBe(400);
-    const tunnel = beginCall(gateway.url, "127.0.0.1:9", { method: "CONNECT" });
+    const tunnel = beginCall(url, "127.0.0.1:9", { method: "CONNECT" });
     const refused = new Promise<number | undefined>((resolve) =>
       tunnel.once("connect", ({ statusCode }) => resolve(statusCode)),
     );
@@ -231,101 +220,83 @@ describe("who may use the gateway", () => {
 
   // Shows S10.
   it("with a token, a call without it is refused with 401", async () => {
-    await using platform = await fine();
-    const token = "t".repeat(32);
-    await using gateway = await openGateway(platform.url, { token: new Secret(token) });
-    expect((await call(gateway.url, "/v1/files/1")).status).toBe(401);
+    const { platform, url } = await setup(fine, { token: new Secret(token) });
+    expect((await call(url, "/v1/files/1")).status).toBe(401);
     const wrong = { authorization: `Bearer ${"u".repeat(32)}` };
-    expect((await call(gateway.url, "/v1/files/1", { headers: wrong })).status).toBe(401);
-    const right = { authorization: `Bearer ${token}` };
-    expect((await call(gateway.url, "/v1/files/1", { headers: right })).status).toBe(200);
+    expect((await call(url, "/v1/files/1", { headers: wrong })).status).toBe(401);
+    expect((await call(url, "/v1/files/1", { headers })).status).toBe(200);
     expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(1);
   });
 
   // Shows S10.
   it("after too many wrong tokens of an address further ones get 429, and the right one passes", async () => {
-    await using platform = await fine();
-    const token = "t".repeat(32);
-    await using gateway = await openGateway(platform.url, { token: new Secret(token) });
+    const { url } = await setup(fine, { token: new Secret(token) });
     const tried = (given: string): ReturnType<typeof call> =>
-      call(gateway.url, "/v1/files/1", { headers: { authorization: `Bearer ${given}` } });
+      call(url, "/v1/files/1", { headers: { authorization: `Bearer ${given}` } });
     for (let n = 0; n < 3; n += 1) expect((await tried("u".repeat(32))).status).toBe(401);
     const refused = await tried("u".repeat(32));
     expect([refused.status, JSON.parse(refused.text)]).toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
-    expect((await call(gateway.url, "/v1/files/1")).status).toBe(401); // without a token it is no guess
+    expect((await call(url, "/v1/files/1")).status).toBe(401); // without a token it is no guess
     expect((await tried(token)).status).toBe(200);
   });
 
   it("health needs no token, and the metrics need it", async () => {
-    await using platform = await fine();
-    const token = "t".repeat(32);
+    const [contentType, text] = ["text/plain", "simfleet_calls_total 1\n"];
     let isReady = true;
-    await using gateway = await openGateway(platform.url, {
+    const { platform, url } = await setup(fine, {
       token: new Secret(token),
       isReady: () => Promise.resolve(isReady),
-      metrics: () => Promise.resolve({ contentType: "text/plain", text: "simfleet_calls_total 1\n" }),
+      metrics: () => Promise.resolve({ contentType, text }),
     });
-    const statusOf = async (path: string): Promise<number> => (await call(gateway.url, path)).status;
-    expect([await statusOf("/healthz"), await statusOf("/readyz"), await statusOf("/metrics")]).toEqual([
-      200, 200, 401,
-    ]);
+    const statusOf = async (path: string): Promise<number> => (await call(url, path)).status;
+    expect(await Promise.all(["/healthz", "/readyz", "/metrics"].map(statusOf))).toEqual([200, 200, 401]);
     isReady = false;
     expect([await statusOf("/healthz"), await statusOf("/readyz")]).toEqual([200, 503]);
-    const read = await call(gateway.url, "/metrics", { headers: { authorization: `Bearer ${token}` } });
-    expect([read.status, read.headers["content-type"], read.text]).toEqual([
-      200,
-      "text/plain",
-      "simfleet_calls_total 1\n",
-    ]);
+    const read = await call(url, "/metrics", { headers });
+    expect([read.status, read.headers["content-type"], read.text]).toEqual([200, contentType, text]);
     expect(platform.seen).toEqual([]);
   });
 
   it("a request with more headers or longer ones than allowed is refused", async () => {
-    await using platform = await fine();
-    await using gateway = await openGateway(platform.url);
+    const { url } = await setup();
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`x-${n}`, "1"]));
-    expect((await call(gateway.url, "/v1/files/1", { headers: many })).status).toBe(431);
-    expect((await call(gateway.url, "/v1/files/1", { headers: { "x-long": "x".repeat(40_000) } })).status).toBe(431);
+    expect((await call(url, "/v1/files/1", { headers: many })).status).toBe(431);
+    expect((await call(url, "/v1/files/1", { headers: { "x-long": "x".repeat(40_000) } })).status).toBe(431);
   });
 });
 
 // Shows S11.
 describe("connections that send no whole request", () => {
   it("are closed for newer ones, and keep neither health nor a call with a token waiting", async () => {
-    await using platform = await fine();
-    const token = "t".repeat(32);
-    await using gateway = await openGateway(platform.url, { token: new Secret(token) });
+    const { url } = await setup(fine, { token: new Secret(token) });
     const sockets: Socket[] = [];
     while (sockets.length < 1_200) {
-      const some = Array.from({ length: 200 }, () => connect(Number(new URL(gateway.url).port), "127.0.0.1"));
+      const some = Array.from({ length: 200 }, () => connect(Number(new URL(url).port), "127.0.0.1"));
       await Promise.all(some.map((socket) => once(socket, "connect")));
       for (const socket of some) socket.on("error", () => undefined).write("GET /v1/files/1 HTTP/1.1\r\nx-a: ");
       sockets.push(...some);
     }
-    expect((await call(gateway.url, "/healthz")).status).toBe(200);
-    expect((await call(gateway.url, "/v1/files/1", { headers: { authorization: `Bearer ${token}` } })).status).toBe(
-      200,
-    );
+    expect((await call(url, "/healthz")).status).toBe(200);
+    expect((await call(url, "/v1/files/1", { headers })).status).toBe(200);
     await until("the oldest are closed", () => sockets.filter(({ closed }) => !closed).length <= 512);
     for (const socket of sockets) socket.destroy();
   });
 
   it("callers beyond 1,024 connections are refused with 503, and health is answered", async () => {
-    await using platform = await startOpenPlatform(() => undefined);
-    await using gateway = await openGateway(platform.url);
-    const begin = (): ReturnType<typeof beginCall> => beginCall(gateway.url, "/v1/files/1").end();
+    const { platform, url, permits } = await setup(() => undefined);
+    const begin = (): ReturnType<typeof beginCall> => beginCall(url, "/v1/files/1").end();
     const calls: ReturnType<typeof beginCall>[] = [];
     while (calls.length < 1_024) {
       calls.push(...Array.from({ length: 128 }, begin));
       await until(
         "they are sent",
-        () => gateway.permits.diary.filter((what) => /File sending/.test(what)).length === calls.length,
+        () => permits.diary.filter((what) => /File sending/.test(what)).length === calls.length,
       );
     }
-    const refused = await call(gateway.url, "/v1/files/1");
+    const refused = await call(url, "/v1/files/1");
     expect([refused.status, refused.headers.connection]).toEqual([503, "close"]);
-    expect((await call(gateway.url, "/healthz")).status).toBe(200);
+    expect((await call(url, "/healthz")).status).toBe(200);
     for (const begun of calls) begun.destroy();
     platform.server.closeAllConnections();
   });
@@ -333,52 +304,42 @@ describe("connections that send no whole request", () => {
 
 describe("one connection", () => {
   it("that cannot be answered is closed and logged, and the next one is served", async () => {
-    await using platform = await fine();
-    await using gateway = await openGateway(platform.url, { freezeOf: () => Promise.reject(null) });
-    await expect(call(gateway.url, "/v1/files/1", { method: "POST" })).rejects.toThrow("socket hang up");
-    expect(gateway.log.join("")).toContain("a connection to the gateway failed");
-    expect((await call(gateway.url, "/v1/files/1")).status).toBe(200);
+    const { url, log } = await setup(fine, { freezeOf: () => Promise.reject(null) });
+    await expect(call(url, "/v1/files/1", { method: "POST" })).rejects.toThrow("socket hang up");
+    expect(log.join("")).toContain("a connection to the gateway failed");
+    expect((await call(url, "/v1/files/1")).status).toBe(200);
   });
 
   it("that asks for a tunnel and is reset ends nothing else", async () => {
-    await using platform = await fine();
-    await using gateway = await openGateway(platform.url);
+    const { url } = await setup();
     for (let n = 0; n < 20; n += 1) {
-      const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+      const socket = connect(Number(new URL(url).port), "127.0.0.1");
       await once(socket, "connect");
       socket.write("CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n");
       socket.resetAndDestroy();
     }
-    expect((await call(gateway.url, "/v1/files/1")).status).toBe(200);
+    expect((await call(url, "/v1/files/1")).status).toBe(200);
   });
 });
 
 describe("stopping the gateway", () => {
   it("a call that was sent gets its answer, and one that waits is refused with 503", async () => {
     let release = (): void => undefined;
-    await using platform = await startOpenPlatform((_request, response) => {
-      release = () => answer(response, 200, "{}");
-    });
-    const permits = new OpenPermits();
-    const acquire = permits.acquire.bind(permits);
-    let granted = 0;
-    permits.acquire = (request) => {
-      if (request.bucket.startsWith("ip.")) return acquire(request);
-      granted += 1;
-      if (granted === 1) return acquire(request);
-      return new Promise((_resolve, reject) => {
-        request.signal?.addEventListener("abort", () => reject(request.signal?.reason), { once: true });
-      });
-    };
-    await using gateway = await openGateway(platform.url, { permits, maxWaitMs: 60_000 });
-    const sent = beginCall(gateway.url, "/v1/files/1");
+    const { permits, waiting } = permitsAfter(1);
+    const { platform, gateway, url } = await setup(
+      (_request, response) => {
+        release = () => answer(response, 200, "{}");
+      },
+      { permits, maxWaitMs: 60_000 },
+    );
+    const sent = beginCall(url, "/v1/files/1");
     const sentHead = headOf(sent);
     sent.end();
     await until("the first call is sent", () => platform.seen.some(({ path }) => path === "/v1/files/1"));
-    const waiting = call(gateway.url, "/v1/files/2");
-    await until("the second call waits", () => granted === 2);
-    const closed = gateway.gateway.close();
-    expect((await waiting).status).toBe(503);
+    const refused = call(url, "/v1/files/2");
+    await until("the second call waits", () => waiting.length === 1);
+    const closed = gateway.close();
+    expect((await refused).status).toBe(503);
     release();
     const head = await sentHead;
     head.resume();

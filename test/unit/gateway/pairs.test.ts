@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Secret } from "#core/secrets/secret.ts";
 import { minuteMs, systemClock } from "#core/time.ts";
 import { answer, startOpenPlatform } from "../api/support.ts";
-import { type Answered, call, openGateway } from "./support.ts";
+import { type Answered, call, type GatewayChanges, gatewayTo, openGateway } from "./support.ts";
 
 const token = "t".repeat(32);
 const authenticate = (url: string, body: unknown, headers = {}): Promise<Answered> =>
@@ -12,7 +12,8 @@ const headersOf = ({ text }: Answered): Record<string, string> => {
   const pair = JSON.parse(text) as Record<string, string>;
   return { "x-svc-api-key": pair["apiKey"] ?? "", "x-svc-token": pair["token"] ?? "" };
 };
-const platformOf = () => startOpenPlatform((_, response) => answer(response, 200, "[]"));
+const setup = async (changes: GatewayChanges = {}) =>
+  gatewayTo(await startOpenPlatform((_, response) => answer(response, 200, "[]")), changes);
 
 describe("a tool that authenticates at the gateway", () => {
   it.each([
@@ -20,60 +21,55 @@ describe("a tool that authenticates at the gateway", () => {
     ["an e-mail address", { email: "a@example.com", password: "any" }],
     ["a user's name", { operatorId: "OP1", userName: "u", password: "any" }],
   ])("gets a pair for %s, with the operator's ID, and no call is spent on it", async (_, credentials) => {
-    await using platform = await platformOf();
-    await using gateway = await openGateway(platform.url);
-    const given = await authenticate(gateway.url, credentials);
+    const { platform, url } = await setup();
+    const given = await authenticate(url, credentials);
     const pair = JSON.parse(given.text) as { apiKey: string; token: string; operatorId: string };
     expect(given.status).toBe(200);
     const { operatorId } = JSON.parse(given.text) as { operatorId: string };
     expect(decodeJwt(pair.token)).toMatchObject({ operator: { operatorId } });
-    await authenticate(gateway.url, credentials);
+    await authenticate(url, credentials);
     // The one authentication is the gateway's own.
     expect(platform.seen.filter(({ path }) => path === "/v1/auth")).toHaveLength(1);
     expect(platform.seen.map(({ body }) => body).join()).not.toContain("any");
-    expect((await call(gateway.url, "/v1/files/1", { headers: headersOf(given) })).status).toBe(200);
+    expect((await call(url, "/v1/files/1", { headers: headersOf(given) })).status).toBe(200);
     expect(platform.seen.at(-1)?.headers["x-svc-token"]).toBe("token-1");
   });
 
   it("gets the lifetime that it asks for, within the limits of the platform", async () => {
-    await using platform = await platformOf();
-    await using gateway = await openGateway(platform.url, { ttlField: "tokenTimeoutSeconds" });
+    const { url } = await setup({ ttlField: "tokenTimeoutSeconds" });
     const secondsOf = ({ text }: Answered): number => {
       const { exp = 0, iat = 0 } = decodeJwt((JSON.parse(text) as { token: string }).token);
       return exp - iat;
     };
-    expect(secondsOf(await authenticate(gateway.url, {}))).toBe(86_400);
-    expect(secondsOf(await authenticate(gateway.url, { tokenTimeoutSeconds: 600 }))).toBe(600);
+    expect(secondsOf(await authenticate(url, {}))).toBe(86_400);
+    expect(secondsOf(await authenticate(url, { tokenTimeoutSeconds: 600 }))).toBe(600);
     for (const tokenTimeoutSeconds of [179, 172_801, "600", Number.NaN]) {
-      expect((await authenticate(gateway.url, { tokenTimeoutSeconds })).status).toBe(400);
+      expect((await authenticate(url, { tokenTimeoutSeconds })).status).toBe(400);
     }
   });
 
   it("can renew its token, and the new one is good as well", async () => {
-    await using platform = await platformOf();
-    await using gateway = await openGateway(platform.url, { token: new Secret(token) });
-    const headers = headersOf(await authenticate(gateway.url, { authKeyId: "any", authKey: token }));
-    const renewed = await call(gateway.url, "/v1/operators/OP1/token", { method: "POST", headers, body: "{}" });
+    const { platform, url } = await setup({ token: new Secret(token) });
+    const headers = headersOf(await authenticate(url, { authKeyId: "any", authKey: token }));
+    const renewed = await call(url, "/v1/operators/OP1/token", { method: "POST", headers, body: "{}" });
     expect(renewed.status).toBe(200);
     const next = { ...headers, "x-svc-token": (JSON.parse(renewed.text) as { token: string }).token };
-    expect((await call(gateway.url, "/v1/files/1", { headers: next })).status).toBe(200);
+    expect((await call(url, "/v1/files/1", { headers: next })).status).toBe(200);
     expect(platform.seen.some(({ path }) => path.endsWith("/token"))).toBe(false);
   });
 
   it.each(["{", "[]", '"text"', '{"authKey":1}'])("gets 400 for the body %s", async (body) => {
-    await using platform = await platformOf();
-    await using gateway = await openGateway(platform.url);
-    const answered = await call(gateway.url, "/v1/auth", { method: "POST", body });
+    const { url } = await setup();
+    const answered = await call(url, "/v1/auth", { method: "POST", body });
     expect([answered.status, JSON.parse(answered.text)]).toMatchObject([400, { code: "REQUEST_INVALID" }]);
   });
 });
 
 describe("a gateway with a token", () => {
   it("gives no pair for a pair", async () => {
-    await using platform = await platformOf();
-    await using gateway = await openGateway(platform.url, { token: new Secret(token) });
-    const headers = headersOf(await authenticate(gateway.url, { authKeyId: "any", authKey: token }));
-    expect((await authenticate(gateway.url, {}, headers)).status).toBe(401);
+    const { url } = await setup({ token: new Secret(token) });
+    const headers = headersOf(await authenticate(url, { authKeyId: "any", authKey: token }));
+    expect((await authenticate(url, {}, headers)).status).toBe(401);
   });
 
   it.each([
@@ -81,18 +77,16 @@ describe("a gateway with a token", () => {
     ["a password", { email: "a@example.com", password: token }, {}],
     ["a bearer header", { authKeyId: "any", authKey: "any" }, { authorization: `Bearer ${token}` }],
   ])("takes it as %s, and admits calls with the pair", async (_, credentials, headers) => {
-    await using platform = await platformOf();
-    await using gateway = await openGateway(platform.url, { token: new Secret(token) });
-    const given = await authenticate(gateway.url, credentials, headers);
+    const { url } = await setup({ token: new Secret(token) });
+    const given = await authenticate(url, credentials, headers);
     expect(given.status).toBe(200);
-    expect((await call(gateway.url, "/v1/files/1", { headers: headersOf(given) })).status).toBe(200);
-    expect((await call(gateway.url, "/v1/files/1")).status).toBe(401);
+    expect((await call(url, "/v1/files/1", { headers: headersOf(given) })).status).toBe(200);
+    expect((await call(url, "/v1/files/1")).status).toBe(401);
   });
 
   it("refuses a wrong one in the platform's form, and further ones of the address with 429", async () => {
-    await using platform = await platformOf();
-    await using gateway = await openGateway(platform.url, { token: new Secret(token) });
-    const wrong = (): Promise<Answered> => authenticate(gateway.url, { authKeyId: "any", authKey: "x".repeat(32) });
+    const { platform, url } = await setup({ token: new Secret(token) });
+    const wrong = (): Promise<Answered> => authenticate(url, { authKeyId: "any", authKey: "x".repeat(32) });
     const first = await wrong();
     expect([first.status, JSON.parse(first.text)]).toMatchObject([
       401,
@@ -100,19 +94,18 @@ describe("a gateway with a token", () => {
     ]);
     for (let n = 0; n < 2; n += 1) expect((await wrong()).status).toBe(401);
     expect((await wrong()).status).toBe(429);
-    expect((await authenticate(gateway.url, { authKey: token })).status).toBe(200);
+    expect((await authenticate(url, { authKey: token })).status).toBe(200);
     expect(platform.seen.filter(({ path }) => path === "/v1/auth").length).toBeLessThanOrEqual(1);
   });
 
   it("refuses a pair of another key, of another token, a mixed one and one that has expired", async () => {
-    await using platform = await platformOf();
-    await using gateway = await openGateway(platform.url, { token: new Secret(token), authFailuresPerMinute: 100 });
+    const { platform, url } = await setup({ token: new Secret(token), authFailuresPerMinute: 100 });
     const pairOf = async (changes: Parameters<typeof openGateway>[1], secret = token) => {
       await using other = await openGateway(platform.url, { token: new Secret(token), ...changes });
       return headersOf(await authenticate(other.url, { authKey: secret }));
     };
     const status = async (headers: Record<string, string>): Promise<number> =>
-      (await call(gateway.url, "/v1/files/1", { headers })).status;
+      (await call(url, "/v1/files/1", { headers })).status;
     // A replica on the same Redis.
     const own = await pairOf({});
     expect(await status(own)).toBe(200);

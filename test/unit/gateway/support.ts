@@ -3,7 +3,8 @@ import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, req
 import { systemClock } from "#core/time.ts";
 import { type Gateway, type GatewayOptions, startGateway } from "#gateway/gateway.ts";
 import { createLogger } from "#telemetry/logger.ts";
-import { clientFor, OpenPermits } from "../api/support.ts";
+import { onTestFinished } from "vitest";
+import { clientFor, OpenPermits, type Platform } from "../api/support.ts";
 
 export interface GatewaySetup extends AsyncDisposable {
   readonly url: string;
@@ -12,10 +13,19 @@ export interface GatewaySetup extends AsyncDisposable {
   readonly log: string[];
 }
 
-export async function openGateway(
-  platformUrl: string,
-  changes: Partial<GatewayOptions> & { permits?: Pick<OpenPermits, "acquire"> } = {},
-): Promise<GatewaySetup> {
+export type GatewayChanges = Partial<GatewayOptions> & { permits?: Pick<OpenPermits, "acquire"> };
+
+/** A gateway to this platform; both are closed at the end of the case. */
+export async function gatewayTo<P extends Platform>(platform: P, changes?: GatewayChanges) {
+  const gateway = await openGateway(platform.url, changes);
+  onTestFinished(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await platform[Symbol.asyncDispose]();
+  });
+  return { platform, ...gateway };
+}
+
+export async function openGateway(platformUrl: string, changes: GatewayChanges = {}): Promise<GatewaySetup> {
   const permits = new OpenPermits();
   const { permits: given = permits, ...options } = changes;
   const client = clientFor(platformUrl, { clock: systemClock, permits: given });
