@@ -13,10 +13,15 @@ import { storageHarness, temporaryFolder } from "./storage-harness.ts";
 
 const place = openTestRedis();
 
+/** A run whose segments have these rows settled, or that has ended. */
+async function setup(settled?: readonly (readonly number[])[]) {
+  const harness = storageHarness(place);
+  return { harness, run: await (settled ? harness.run(settled) : harness.endedRun()) };
+}
+
 describe("a run that is over", () => {
   it("loses its rows after the days for rows, keeps its counts, and says where the rows are", async () => {
-    const harness = storageHarness(place);
-    const run = await harness.endedRun();
+    const { harness, run } = await setup();
     harness.pass(29);
     expect(await harness.sweep()).toMatchObject({ rowsOfRuns: 0, runs: 0 });
     harness.pass(2);
@@ -32,8 +37,7 @@ describe("a run that is over", () => {
   });
 
   it("is removed with everything after the days for runs", async () => {
-    const harness = storageHarness(place);
-    const run = await harness.endedRun();
+    const { harness, run } = await setup();
     harness.pass(366);
     expect(await harness.sweep()).toMatchObject({ rowsOfRuns: 1, runs: 1, problems: [] });
     expect(await harness.keysOf(run)).toEqual([]);
@@ -41,8 +45,7 @@ describe("a run that is over", () => {
   });
 
   it("loses the keys of segments that were in progress when it was cancelled", async () => {
-    const harness = storageHarness(place);
-    const run = await harness.run([[0], [1]]);
+    const { harness, run } = await setup([[0], [1]]);
     await harness.ledger.recordTries(run.runId, 0, new Map([[1, { attempts: 1, reason: "timeout" }]]));
     await harness.ledger.move(run.runId, "cancelled", ["running"]);
     harness.pass(31);
@@ -51,8 +54,7 @@ describe("a run that is over", () => {
   });
 
   it("gets no key back from a process that finishes a segment late", async () => {
-    const harness = storageHarness(place);
-    const run = await harness.endedRun();
+    const { harness, run } = await setup();
     await harness.removal.remove(run);
     await harness.ledger.finishSegment(run, 0);
     expect(await harness.keysOf(run)).toEqual([]);
@@ -75,8 +77,7 @@ describe("a run that is not over", () => {
   );
 
   it("cannot be removed while a worker holds a lease on it", async () => {
-    const harness = storageHarness(place);
-    const run = await harness.run([[0]]);
+    const { harness, run } = await setup([[0]]);
     await harness.ledger.hold(run.runId, ["worker-1"]);
     await harness.ledger.move(run.runId, "cancelled", ["running"]);
     await expect(harness.removal.remove(run)).rejects.toThrow("calls of it are still in flight");

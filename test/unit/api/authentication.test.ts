@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { PlatformClientOptions } from "#api/client-options.ts";
+import type { Credentials } from "#fleet/credentials.ts";
 import { oneTimeCode, readBase32 } from "#core/secrets/one-time-code.ts";
 import { listSims } from "#api/operations/sims.ts";
 import { Secret } from "#core/secrets/secret.ts";
-import { answer, clientFor, OpenPermits, refusalOf, startPlatform, StillClock } from "./support.ts";
-
-const granted = { operatorId: "OP1", userName: "robot", apiKey: "k1", token: "t1" };
+import { answer, refusalOf, startPlatform, StillClock, clientTo } from "./support.ts";
 
 describe("one-time codes", () => {
   // RFC 6238, appendix B, SHA-1
@@ -29,65 +29,41 @@ describe("one-time codes", () => {
   });
 });
 
+/** A client with these credentials for three minutes, and what it sends to authenticate. */
+async function setup(credentials: Credentials, changes: Partial<PlatformClientOptions> = {}) {
+  const granted = { operatorId: "OP1", userName: "robot", apiKey: "k1", token: "t1" };
+  const platform = await startPlatform((_, response) => answer(response, 200, granted));
+  const sent = (): unknown => JSON.parse(platform.seen[0]?.body ?? "");
+  return { ...clientTo(platform, { credentials: () => [credentials], ttlSeconds: 180, ...changes }), sent };
+}
+
 describe("authentication", () => {
   it("authentication sends the sub-user's one-time code, and the lifetime in the configured field", async () => {
-    await using platform = await startPlatform((_request, response) => answer(response, 200, granted));
     const clock = new StillClock();
     clock.epochMs = 59_000;
     clock.nowMs = 0;
-    await using client = clientFor(platform.url, {
-      clock,
-      ttlField: "tokenTimeoutSeconds",
-      ttlSeconds: 180,
-      credentials: () => [
-        {
-          kind: "sub-user",
-          operatorId: "OP1",
-          userName: "robot",
-          password: new Secret("pw-123"),
-          mfaSecret: new Secret("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"),
-        },
-      ],
-    });
-    expect(await client.whoAmI()).toMatchObject({
-      userName: "robot",
-      expiresAtMs: 59_000 + 180_000,
-    });
-    expect(JSON.parse(platform.seen[0]?.body ?? "")).toEqual({
-      operatorId: "OP1",
-      userName: "robot",
-      password: "pw-123",
-      mfaOTPCode: "287082",
-      tokenTimeoutSeconds: 180,
-    });
+    const user = { operatorId: "OP1", userName: "robot" };
+    const secrets = { password: new Secret("pw-123"), mfaSecret: new Secret("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ") };
+    const credentials: Credentials = { kind: "sub-user", ...user, ...secrets };
+    const { client, sent } = await setup(credentials, { clock, ttlField: "tokenTimeoutSeconds" });
+    expect(await client.whoAmI()).toMatchObject({ userName: "robot", expiresAtMs: 59_000 + 180_000 });
+    expect(sent()).toEqual({ ...user, password: "pw-123", mfaOTPCode: "287082", tokenTimeoutSeconds: 180 });
   });
 
   it("authentication sends no lifetime when the platform definition names no field for it", async () => {
-    await using platform = await startPlatform((_request, response) => answer(response, 200, granted));
-    await using client = clientFor(platform.url, {
-      ttlSeconds: 180,
-      credentials: () => [{ kind: "root", email: "a@b.example", password: new Secret("pw-123") }],
-    });
+    const { client, sent } = await setup({ kind: "root", email: "a@b.example", password: new Secret("pw-123") });
     await client.whoAmI();
-    expect(JSON.parse(platform.seen[0]?.body ?? "")).toEqual({
-      email: "a@b.example",
-      password: "pw-123",
-    });
+    expect(sent()).toEqual({ email: "a@b.example", password: "pw-123" });
   });
 
   it("refused authentication names the settings, is not repeated per call, and uses priority", async () => {
-    await using platform = await startPlatform((_request, response) =>
-      answer(response, 400, { code: "AUM0003", message: "パスワードが違います" }),
+    const refused = { code: "AUM0003", message: "パスワードが違います" };
+    const { platform, client, permits } = clientTo(
+      await startPlatform((_, response) => answer(response, 400, refused)),
     );
-    const permits = new OpenPermits();
-    await using client = clientFor(platform.url, { permits });
     for (let i = 0; i < 20; i += 1) {
       const error = await refusalOf(client.call(listSims, {}));
-      expect(error).toMatchObject({
-        code: "PLATFORM_UNAUTHORIZED",
-        platformCode: "AUM0003",
-        exitCode: 3,
-      });
+      expect(error).toMatchObject({ code: "PLATFORM_UNAUTHORIZED", platformCode: "AUM0003", exitCode: 3 });
       expect(error.message).toMatch(/パスワードが違います.*SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY/);
     }
     expect(platform.seen.length).toBe(1);

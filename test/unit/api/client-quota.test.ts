@@ -1,73 +1,48 @@
 import { describe, expect, it } from "vitest";
-import type { ClientEvent } from "#api/client-options.ts";
 import { quotaOwner } from "#api/operations/operation.ts";
 import { listSims } from "#api/operations/sims.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import {
   answer,
-  clientFor,
   type Handler,
-  OpenPermits,
-  quotaHeaders,
   refusalOf,
   startOpenPlatform,
   change,
   changed,
+  clientTo,
+  quotaHeaders,
 } from "./support.ts";
+
+const setup = async (handler: Handler) => clientTo(await startOpenPlatform(handler));
 
 describe("quota handling of the API client", () => {
   it("a 429 is reported to the permit, the listener, and the caller", async () => {
-    const throttle: Handler = (_request, response) =>
-      answer(response, 429, "", {
-        ...quotaHeaders,
-        "x-svc-ratelimit-remaining": "0",
-        "retry-after": "40",
-      });
-    await using platform = await startOpenPlatform(throttle);
-    const permits = new OpenPermits();
-    const events: ClientEvent[] = [];
-    await using client = clientFor(platform.url, {
-      permits,
-      onEvent: (event) => {
-        events.push(event);
-      },
-    });
+    const headers = { ...quotaHeaders, "x-svc-ratelimit-remaining": "0", "retry-after": "40" };
+    const { client, permits, events } = await setup((_, response) => answer(response, 429, "", headers));
     const error = await refusalOf(client.call(updateSimSpeedClass, change));
-    expect(error).toMatchObject({
-      code: "PLATFORM_RATE_LIMITED",
-      retryAfterMs: 40_000,
-      bucket: "default.Sim",
-      status: 429,
-    });
-    expect(permits.answers.at(-1)).toEqual({
-      reading: { limit: 60, remaining: 0, secondsBeforeRefresh: 17 },
-      throttled: true,
-      retryAfterMs: 40_000,
-    });
+    const wait = { retryAfterMs: 40_000 };
+    expect(error).toMatchObject({ code: "PLATFORM_RATE_LIMITED", ...wait, bucket: "default.Sim", status: 429 });
+    const reading = { limit: 60, remaining: 0, secondsBeforeRefresh: 17 };
+    expect(permits.answers.at(-1)).toEqual({ reading, throttled: true, ...wait });
     const types = ["answered", "renewed", "quota-owner", "answered", "throttled"];
     expect(events.map((event) => event.type)).toEqual(types);
     expect(events[0]).toMatchObject({ clockAheadMs: expect.any(Number) as number });
   });
 
   it("calls and lent calls spend the quota of the operator at its address, whatever the profile", async () => {
-    await using platform = await startOpenPlatform(changed);
-    const permits = new OpenPermits();
-    const events: ClientEvent[] = [];
-    const onEvent = (event: ClientEvent): void => void events.push(event);
+    const platform = await startOpenPlatform(changed);
     const owner = `OP1@${new URL(platform.url).host}`;
     for (const name of ["root", "user"]) {
       const profile = { name, coverage: "g", wording: "sims" } as const;
-      await using client = clientFor(platform.url, { permits, profile, quotaScope: undefined, onEvent });
+      const { client, permits, events } = clientTo(platform, { profile, quotaScope: undefined });
       await client.call(updateSimSpeedClass, change);
       await client.lend();
       (await client.attempt({ id: "gateway.Sim", quota: { group: "Sim" } }, {})).failed();
+      const buckets = ["ip.here.Auth-auth", `${owner}.Sim`, `${owner}.Sim`];
+      expect(permits.requests.map(({ bucket }) => bucket)).toEqual(buckets);
+      const reported = { type: "quota-owner", owner, fleet: "OP1@g.sims", isRoot: true };
+      expect(events.filter(({ type }) => type === "quota-owner")).toEqual([reported]);
     }
-    const buckets = ["ip.here.Auth-auth", `${owner}.Sim`, `${owner}.Sim`];
-    expect(permits.requests.map(({ bucket }) => bucket)).toEqual([...buckets, ...buckets]);
-    expect(events.filter(({ type }) => type === "quota-owner")).toEqual([
-      { type: "quota-owner", owner, fleet: "OP1@g.sims", isRoot: true },
-      { type: "quota-owner", owner, fleet: "OP1@g.sims", isRoot: true },
-    ]);
   });
 
   it.each([
@@ -75,13 +50,11 @@ describe("quota handling of the API client", () => {
     ["jp", "sims"],
     ["g", "subscribers"],
   ] as const)("SIMs of coverage %s by the wording %s are a fleet of their own", async (coverage, wording) => {
-    await using platform = await startOpenPlatform(changed);
-    const { url } = platform;
-    const fleets: string[] = [];
-    const onEvent = (event: ClientEvent): void => void (event.type === "quota-owner" && fleets.push(event.fleet));
-    const endpoints = { global: url, japan: url };
-    await using client = clientFor(url, { profile: { name: "root", coverage, wording }, endpoints, onEvent });
+    const platform = await startOpenPlatform(changed);
+    const endpoints = { global: platform.url, japan: platform.url };
+    const { client, events } = clientTo(platform, { profile: { name: "root", coverage, wording }, endpoints });
     await client.assertAddress();
+    const fleets = events.flatMap((event) => (event.type === "quota-owner" ? event.fleet : []));
     expect(fleets).toEqual([`OP1@${coverage}.${wording}`]);
   });
 
@@ -102,8 +75,7 @@ describe("quota handling of the API client", () => {
     [{ ...quotaHeaders, "x-svc-ratelimit-seconds-before-refresh": "1000000000" }, 60_000],
     [{ ...quotaHeaders, "retry-after": "1" }, 17_000],
   ])("a call with a 429 and %j waits %i ms", async (headers, waitMs) => {
-    await using platform = await startOpenPlatform((_request, response) => answer(response, 429, "", headers));
-    await using client = clientFor(platform.url);
+    const { client } = await setup((_, response) => answer(response, 429, "", headers));
     expect((await refusalOf(client.call(listSims, {}))).retryAfterMs).toBe(waitMs);
   });
 });

@@ -1,40 +1,37 @@
 import { describe, expect, it } from "vitest";
+import type { PlatformClientOptions } from "#api/client-options.ts";
 import { listSims } from "#api/operations/sims.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import {
   answer,
   clientFor,
-  OpenPermits,
-  quotaHeaders,
   refusalOf,
   startOpenPlatform,
   startPlatform,
   until,
   change,
   changed,
+  type Handler,
+  clientTo,
+  quotaHeaders,
+  OpenPermits,
 } from "./support.ts";
+
+const setup = async (handler: Handler, changes: Partial<PlatformClientOptions> = {}) =>
+  clientTo(await startOpenPlatform(handler), changes);
 
 describe("API calls", () => {
   it("the client authenticates once, then sends the pair, language, agent, and body with each call", async () => {
-    await using platform = await startOpenPlatform(changed);
-    await using client = clientFor(platform.url, { language: "ja", brand: "Soracom" });
+    const { platform, client } = await setup(changed, { language: "ja", brand: "Soracom" });
     await client.call(updateSimSpeedClass, change);
-    expect(await client.call(updateSimSpeedClass, change)).toEqual({
-      imsi: "001",
-      speedClass: "s1.fast",
-    });
+    expect(await client.call(updateSimSpeedClass, change)).toEqual({ imsi: "001", speedClass: "s1.fast" });
     expect(platform.auths()).toBe(1);
     const [auth, call] = platform.seen;
-    expect(auth).toMatchObject({
-      method: "POST",
-      path: "/v1/auth",
-      body: '{"authKeyId":"keyId-1","authKey":"secret-auth-key"}',
-    });
+    const pair = '{"authKeyId":"keyId-1","authKey":"secret-auth-key"}';
+    expect(auth).toMatchObject({ method: "POST", path: "/v1/auth", body: pair });
     expect(auth?.headers["x-soracom-token"]).toBeUndefined();
-    expect(call).toMatchObject({
-      path: "/v1/sims/8942310022000012345/update_speed_class",
-      body: '{"speedClass":"s1.fast"}',
-    });
+    const path = "/v1/sims/8942310022000012345/update_speed_class";
+    expect(call).toMatchObject({ path, body: '{"speedClass":"s1.fast"}' });
     expect(call?.headers).toMatchObject({
       "x-soracom-api-key": "api-key-1",
       "x-soracom-token": "token-1",
@@ -46,11 +43,8 @@ describe("API calls", () => {
 
   it("a call acquires no permit while it waits for a connection slot and can be cancelled there", async () => {
     const held: (() => void)[] = [];
-    await using platform = await startOpenPlatform((request, response) => {
-      held.push(() => changed(request, response));
-    });
-    const permits = new OpenPermits();
-    await using client = clientFor(platform.url, { permits, connections: 1 });
+    const hold: Handler = (request, response) => void held.push(() => changed(request, response));
+    const { client, permits } = await setup(hold, { connections: 1 });
     const first = client.call(updateSimSpeedClass, change);
     await until(() => held.length === 1);
     const stop = new AbortController();
@@ -68,10 +62,7 @@ describe("API calls", () => {
 
   it("a call that was sent runs to its end although its signal aborts", async () => {
     const sent = Promise.withResolvers<() => void>();
-    await using platform = await startOpenPlatform((request, response) =>
-      sent.resolve(() => changed(request, response)),
-    );
-    await using client = clientFor(platform.url);
+    const { client } = await setup((request, response) => sent.resolve(() => changed(request, response)));
     const stop = new AbortController();
     const called = client.call(updateSimSpeedClass, change, { signal: stop.signal });
     const reply = await sent.promise;
@@ -80,18 +71,18 @@ describe("API calls", () => {
     expect(await called).toMatchObject({ speedClass: "s1.fast" });
   });
 
-  it("a call reports a lost response to its permit, and an unsent call returns its permit", async () => {
-    await using platform = await startOpenPlatform((request) => {
-      request.socket.destroy();
-    });
-    const permits = new OpenPermits();
-    await using client = clientFor(platform.url, { permits });
+  it("a call reports a lost response to its permit", async () => {
+    const { client, permits } = await setup((request) => void request.socket.destroy());
     const lost = await refusalOf(client.call(updateSimSpeedClass, change));
     expect(lost).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: true });
     expect(permits.diary.at(-1)).toBe("default.Sim lost");
     expect(lost.message).toMatch(/, so the outcome is unknown\.$/);
     // A read has no outcome.
     expect((await refusalOf(client.call(listSims, { limit: 1 }))).message).toMatch(/\)\. Try again\.$/);
+  });
+
+  it("a call that is not sent returns its permit", async () => {
+    const permits = new OpenPermits();
     await using unreachable = clientFor("http://127.0.0.1:1", { permits });
     const unsent = await refusalOf(unreachable.call(updateSimSpeedClass, change));
     expect(unsent).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: false });
@@ -99,32 +90,22 @@ describe("API calls", () => {
   });
 
   it("a call whose response body is lost after the headers counts as answered", async () => {
-    await using platform = await startOpenPlatform((request, response) => {
+    const { client, permits } = await setup((request, response) => {
       response.writeHead(200, { ...quotaHeaders, "content-length": "100" });
       response.write('{"imsi":', () => request.socket.destroy());
     });
-    const permits = new OpenPermits();
-    await using client = clientFor(platform.url, { permits });
-    expect(await refusalOf(client.call(updateSimSpeedClass, change))).toMatchObject({
-      code: "PLATFORM_UNAVAILABLE",
-      mayHaveApplied: true,
-    });
-    expect(permits.diary.filter((line) => line.startsWith("default"))).toEqual([
-      "default.Sim sending",
-      "default.Sim answered",
-    ]);
+    const refusal = { code: "PLATFORM_UNAVAILABLE", mayHaveApplied: true };
+    expect(await refusalOf(client.call(updateSimSpeedClass, change))).toMatchObject(refusal);
+    const written = permits.diary.filter((line) => line.startsWith("default"));
+    expect(written).toEqual(["default.Sim sending", "default.Sim answered"]);
   });
 
   it("a call succeeds even when an event listener throws", async () => {
-    await using platform = await startOpenPlatform(changed);
-    await using client = clientFor(platform.url, {
-      onEvent: () => {
-        throw new Error("telemetry");
-      },
-    });
-    await expect(client.call(updateSimSpeedClass, change)).resolves.toMatchObject({
-      speedClass: "s1.fast",
-    });
+    const onEvent = (): never => {
+      throw new Error("telemetry");
+    };
+    const { client } = await setup(changed, { onEvent });
+    await expect(client.call(updateSimSpeedClass, change)).resolves.toMatchObject({ speedClass: "s1.fast" });
   });
 
   it("a call keeps the path before /v1 of its address", async () => {

@@ -1,9 +1,10 @@
 import type { ServerResponse } from "node:http";
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { PlatformClientOptions } from "#api/client-options.ts";
 import { addressFor, authAddress, routesOf } from "#api/auth/coverage.ts";
 import { listSims } from "#api/operations/sims.ts";
-import { answer, clientFor, type Platform, refusalOf, startPlatform, StillClock } from "./support.ts";
+import { answer, refusalOf, startPlatform, StillClock, clientTo } from "./support.ts";
 
 const global = "https://g.example";
 const japan = "https://jp.example";
@@ -61,17 +62,26 @@ async function makeSigner(alg: "ES256" | "RS256", kid: string) {
   };
 }
 
-/** Authenticates everybody with `tokens`, one after the other, and serves a key set. */
-async function platformOf(tokens: string[], keys: () => unknown): Promise<Platform> {
-  return startPlatform((request, response) => {
-    if (request.url === "/jwks") answer(response, 200, keys());
-    else if (request.url === "/v1/auth")
-      answer(response, 200, { operatorId: "OP1", apiKey: "k", token: tokens.shift() });
-    else answer(response, 200, []);
+const clock = new StillClock();
+const anyCoverage = { name: "p", coverage: undefined, wording: "sims" } as const;
+
+/** A client that gets these tokens, one after the other, and by default verifies them with the key set. */
+async function setup(
+  tokens: string[],
+  answerKeys: (response: ServerResponse) => void,
+  changes: Partial<PlatformClientOptions> = {},
+) {
+  const platform = await startPlatform((request, response) => {
+    if (request.url === "/jwks") return answerKeys(response);
+    if (request.url !== "/v1/auth") return answer(response, 200, []);
+    answer(response, 200, { operatorId: "OP1", apiKey: "k", token: tokens.shift() });
   });
+  return clientTo(platform, { clock, tokenVerification: { jwksUrl: `${platform.url}/jwks` }, ...changes });
 }
 
-const clock = new StillClock();
+const noKeys = (): never => {
+  throw new Error("The key set is not needed");
+};
 const nowSeconds = Math.floor(clock.wallMs() / 1_000);
 const claims = {
   operator: { coverageTypes: ["jp", "moon"] },
@@ -90,19 +100,12 @@ describe("token claims", () => {
   it.each(["ES256", "RS256"] as const)(
     "token claims count when the public key verifies their signature (%s)",
     async (alg) => {
-      const signer = await makeSigner(alg, "k1");
-      await using platform = await platformOf([await signer.sign(claims)], () => ({}));
-      await using client = clientFor(platform.url, {
-        profile: { name: "p", coverage: undefined, wording: "sims" },
-        clock,
-        tokenVerification: { publicKeyPem: signer.pem },
-      });
-      const error = await refusalOf(client.call(listSims, {}));
-      expect(error).toMatchObject({ code: "PLATFORM_FORBIDDEN" });
-      expect(await client.whoAmI()).toMatchObject({
-        coverageTypes: ["jp"],
-        expiresAtMs: (nowSeconds + 3_600) * 1_000,
-      });
+      const { sign, pem } = await makeSigner(alg, "k1");
+      const byKey = { profile: anyCoverage, tokenVerification: { publicKeyPem: pem } };
+      const { client } = await setup([await sign(claims)], noKeys, byKey);
+      expect(await refusalOf(client.call(listSims, {}))).toMatchObject({ code: "PLATFORM_FORBIDDEN" });
+      const expiresAtMs = (nowSeconds + 3_600) * 1_000;
+      expect(await client.whoAmI()).toMatchObject({ coverageTypes: ["jp"], expiresAtMs });
     },
   );
 
@@ -113,17 +116,14 @@ describe("token claims", () => {
     const good = { ...claims, operator: { coverageTypes: ["g"] } };
     const published = [old.jwk];
     const tokens = [await old.sign(good), await next.sign(good), await next.sign(good), await next.sign(good)];
-    await using platform = await platformOf(tokens, () => ({ keys: published }));
-    const fetches = (): number => platform.seen.filter((call) => call.path === "/jwks").length;
     const ticking = new StillClock();
+    const answerKeys = (response: ServerResponse): void => answer(response, 200, { keys: published });
+    const { platform, client } = await setup(tokens, answerKeys, { clock: ticking });
+    const fetches = (): number => platform.seen.filter((call) => call.path === "/jwks").length;
     const pass = (ms: number): void => {
       ticking.pass(ms);
       vi.setSystemTime(Date.now() + ms); // jose reads it
     };
-    await using client = clientFor(platform.url, {
-      clock: ticking,
-      tokenVerification: { jwksUrl: `${platform.url}/jwks` },
-    });
     await client.call(listSims, {});
     expect(fetches()).toBe(1);
     pass(29_000);
@@ -136,29 +136,19 @@ describe("token claims", () => {
     expect(fetches()).toBe(2);
   });
 
-  it("a key set that is invalid, too large, or redirected is rejected", async () => {
-    const signer = await makeSigner("ES256", "k1");
-    const refusals: [answerKeys: (response: ServerResponse) => void, refusal: object][] = [
-      [(response) => answer(response, 200, { keys: [{ kid: "k1" }] }), noKeySet],
-      [(response) => response.end("<html>"), noKeySet],
-      [(response) => answer(response, 404, {}), noKeySet],
-      [(response) => response.writeHead(302, { location: "/redirected" }).end(), noKeySet],
-      [(response) => answer(response, 503, {}), { code: "PLATFORM_UNAVAILABLE" }],
-      [(response) => answer(response, 200, { keys: [signer.jwk], more: "x".repeat(70_000) }), tooLarge],
-    ];
-    for (const [answerKeys, refusal] of refusals) {
-      const token = await signer.sign(claims);
-      await using platform = await startPlatform((request, response) => {
-        if (request.url === "/jwks") answerKeys(response);
-        else answer(response, 200, { operatorId: "OP1", apiKey: "k", token });
-      });
-      await using client = clientFor(platform.url, {
-        transport: { maxBodyBytes: 65_536 },
-        tokenVerification: { jwksUrl: `${platform.url}/jwks` },
-      });
-      expect(await refusalOf(client.whoAmI())).toMatchObject(refusal);
-      expect(platform.seen.some((call) => call.path === "/redirected")).toBe(false);
-    }
+  it.each<[string, answerKeys: (response: ServerResponse, jwk: object) => void, refusal: object]>([
+    ["has a key without its parts", (response) => answer(response, 200, { keys: [{ kid: "k1" }] }), noKeySet],
+    ["is a page", (response) => response.end("<html>"), noKeySet],
+    ["is not found", (response) => answer(response, 404, {}), noKeySet],
+    ["is redirected", (response) => response.writeHead(302, { location: "/redirected" }).end(), noKeySet],
+    ["is not available", (response) => answer(response, 503, {}), { code: "PLATFORM_UNAVAILABLE" }],
+    ["is large", (response, jwk) => answer(response, 200, { keys: [jwk], more: "x".repeat(70_000) }), tooLarge],
+  ])("a key set that %s is rejected", async (_, answerKeys, refusal) => {
+    const { sign, jwk } = await makeSigner("ES256", "k1");
+    const transport = { maxBodyBytes: 65_536 };
+    const { platform, client } = await setup([await sign(claims)], (to) => answerKeys(to, jwk), { transport });
+    expect(await refusalOf(client.whoAmI())).toMatchObject(refusal);
+    expect(platform.seen.some((call) => call.path === "/redirected")).toBe(false);
   });
 
   it("a forged token makes the pair unusable, and the error does not show the token", async () => {
@@ -168,12 +158,9 @@ describe("token claims", () => {
       .setProtectedHeader({ alg: "HS256" })
       .sign(new TextEncoder().encode(real.pem));
     for (const token of [await forger.sign(claims), none, shared, "x", `${await real.sign(claims)}x`]) {
-      for (const tokenVerification of [{ publicKeyPem: real.pem }, undefined]) {
-        await using platform = await platformOf([token], () => ({ keys: [real.jwk] }));
-        await using client = clientFor(platform.url, {
-          clock,
-          tokenVerification: tokenVerification ?? { jwksUrl: `${platform.url}/jwks` },
-        });
+      for (const changes of [{ tokenVerification: { publicKeyPem: real.pem } }, {}]) {
+        const publish = (response: ServerResponse): void => answer(response, 200, { keys: [real.jwk] });
+        const { platform, client } = await setup([token], publish, changes);
         const error = await refusalOf(client.call(listSims, {}));
         expect(error.code).toBe("PLATFORM_RESPONSE_INVALID");
         expect(error.message).toMatch(/signature of the platform's token is not valid.*SIMFLEET_JWKS_URL/);
@@ -188,12 +175,8 @@ describe("token claims", () => {
     const wrong = new StillClock();
     wrong.epochMs += 10 * 86_400_000;
     for (const at of [clock, wrong]) {
-      await using platform = await platformOf([await signer.sign(claims)], () => ({}));
-      await using client = clientFor(platform.url, {
-        profile: { name: "p", coverage: undefined, wording: "sims" },
-        clock: at,
-        tokenVerification: { publicKeyPem: signer.pem },
-      });
+      const byKey = { profile: anyCoverage, clock: at, tokenVerification: { publicKeyPem: signer.pem } };
+      const { client } = await setup([await signer.sign(claims)], noKeys, byKey);
       expect((await client.whoAmI()).expiresAtMs).toBe(at.wallMs() + 3_600_000);
     }
   });

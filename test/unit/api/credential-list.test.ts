@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { ClientEvent, PlatformClientOptions } from "#api/client-options.ts";
+import type { PlatformClientOptions } from "#api/client-options.ts";
 import type { Credentials } from "#fleet/credentials.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { liveSecrets, Secret } from "#core/secrets/secret.ts";
-import { answer, change, changed, clientFor, OpenPermits, refusalOf, startPlatform } from "./support.ts";
+import { answer, change, changed, clientFor, refusalOf, startPlatform, clientTo } from "./support.ts";
 
 function key(name: string): Credentials {
   return { kind: "auth-key", authKeyId: `keyId-${name}`, authKey: new Secret(`secret-${name}`) };
@@ -18,67 +18,60 @@ async function setup(credentials: PlatformClientOptions["credentials"], good: st
     if (!good.includes(authKeyId)) return answer(response, status, { code: "AUM0003", message: "no such key" });
     answer(response, 200, { operatorId: "OP1", apiKey: `api-${authKeyId}`, token: `token-${authKeyId}` });
   });
-  const events: ClientEvent[] = [];
-  const permits = new OpenPermits();
-  const client = clientFor(platform.url, { credentials, permits, onEvent: (event) => events.push(event) });
   const asked = () =>
     platform.seen.filter(({ path }) => path === "/v1/auth").map(({ body }) => /keyId-\w+/.exec(body)?.[0]);
   const refuseWith = (other: number) => {
     status = other;
   };
-  const close = async () => {
-    await client.close();
-    await platform[Symbol.asyncDispose]();
-  };
-  return { client, platform, permits, events, asked, refuseWith, [Symbol.asyncDispose]: close };
+  return { ...clientTo(platform, { credentials }), asked, refuseWith };
 }
 
 describe("a client with two AuthKeys", () => {
   it("a client tries its second AuthKey when the first is refused and reports it", async () => {
     const forms = [key("a"), key("b")];
-    await using world = await setup(() => forms, ["keyId-b"]);
-    await world.client.call(updateSimSpeedClass, change);
-    expect(world.asked()).toEqual(["keyId-a", "keyId-b"]);
-    expect(world.platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
-    expect(world.events.filter(({ type }) => type === "auth-key-rejected")).toEqual([
+    const { client, asked, platform, events, permits } = await setup(() => forms, ["keyId-b"]);
+    await client.call(updateSimSpeedClass, change);
+    expect(asked()).toEqual(["keyId-a", "keyId-b"]);
+    expect(platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
+    expect(events.filter(({ type }) => type === "auth-key-rejected")).toEqual([
       { type: "auth-key-rejected", authKeyId: "keyId-a", message: expect.stringContaining("no such key") },
     ]);
-    expect(world.permits.requests.filter(({ bucket }) => bucket === "ip.here.Auth-auth").length).toBe(2);
+    expect(permits.requests.filter(({ bucket }) => bucket === "ip.here.Auth-auth").length).toBe(2);
   });
 
   it("a client names both AuthKeys when both are refused and does not try them again for each call", async () => {
     const forms = [key("a"), key("b")];
-    await using world = await setup(() => forms, []);
+    const { client, asked } = await setup(() => forms, []);
     for (let i = 0; i < 5; i += 1) {
-      const error = await refusalOf(world.client.call(updateSimSpeedClass, change));
+      const error = await refusalOf(client.call(updateSimSpeedClass, change));
       expect(error).toMatchObject({ code: "PLATFORM_UNAUTHORIZED", mayHaveApplied: false });
       expect(error.message).toMatch(/no such key.*keyId-a, keyId-b.*SIMFLEET_AUTH_KEY_ID/);
     }
-    expect(world.asked()).toEqual(["keyId-a", "keyId-b"]);
+    expect(asked()).toEqual(["keyId-a", "keyId-b"]);
   });
 
   it.each([429, 503])("a client does not try its second AuthKey when the first gets a %i response", async (status) => {
     const forms = [key("a"), key("b")];
-    await using world = await setup(() => forms, ["keyId-b"]);
-    world.refuseWith(status);
-    await refusalOf(world.client.call(updateSimSpeedClass, change));
-    expect(world.asked()).toEqual(["keyId-a"]);
-    expect(world.events.some(({ type }) => type === "auth-key-rejected")).toBe(false);
+    const { refuseWith, client, asked, events } = await setup(() => forms, ["keyId-b"]);
+    refuseWith(status);
+    await refusalOf(client.call(updateSimSpeedClass, change));
+    expect(asked()).toEqual(["keyId-a"]);
+    expect(events.some(({ type }) => type === "auth-key-rejected")).toBe(false);
   });
 });
 
 describe("a changing list of credentials", () => {
   it("a changed list of credentials takes effect on request without a failed call or a restart", async () => {
     let forms = [key("a")];
-    await using world = await setup(() => forms, ["keyId-a", "keyId-b"]);
-    await world.client.call(updateSimSpeedClass, change);
+    const { client, asked, platform } = await setup(() => forms, ["keyId-a", "keyId-b"]);
+    await client.call(updateSimSpeedClass, change);
     forms = [key("b"), key("a")];
-    await world.client.call(updateSimSpeedClass, change);
-    expect(world.asked()).toEqual(["keyId-a"]);
-    expect(await world.client.renewNow()).toMatchObject({ operatorId: "OP1" });
-    await world.client.call(updateSimSpeedClass, change);
-    expect(world.asked()).toEqual(["keyId-a", "keyId-b"]);
-    expect(world.platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
+    await client.call(updateSimSpeedClass, change);
+    expect(asked()).toEqual(["keyId-a"]);
+    expect(await client.renewNow()).toMatchObject({ operatorId: "OP1" });
+    await client.call(updateSimSpeedClass, change);
+    expect(asked()).toEqual(["keyId-a", "keyId-b"]);
+    expect(platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
   });
 
   it("a changed list of credentials takes effect at the next authentication after a 401", async () => {
@@ -102,24 +95,24 @@ describe("a changing list of credentials", () => {
 
   it("a failed renewal with changed credentials leaves the current pair in use", async () => {
     let forms = [key("a")];
-    await using world = await setup(() => forms, ["keyId-a"]);
-    await world.client.call(updateSimSpeedClass, change);
+    const { client, platform } = await setup(() => forms, ["keyId-a"]);
+    await client.call(updateSimSpeedClass, change);
     forms = [key("gone")];
-    expect(await refusalOf(world.client.renewNow())).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
-    await world.client.call(updateSimSpeedClass, change);
-    expect(world.platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-a");
+    expect(await refusalOf(client.renewNow())).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
+    await client.call(updateSimSpeedClass, change);
+    expect(platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-a");
   });
 });
 
 describe("the verification of other credentials", () => {
   it("verifying other credentials leaves the current pair in use and retains no secret", async () => {
-    await using world = await setup(() => [key("a")], ["keyId-a", "keyId-b"]);
-    await world.client.call(updateSimSpeedClass, change);
-    expect(await world.client.prove(key("b"))).toMatchObject({ operatorId: "OP1" });
+    const { client, platform, events } = await setup(() => [key("a")], ["keyId-a", "keyId-b"]);
+    await client.call(updateSimSpeedClass, change);
+    expect(await client.prove(key("b"))).toMatchObject({ operatorId: "OP1" });
     expect(liveSecrets()).not.toContain("token-keyId-b");
-    await world.client.call(updateSimSpeedClass, change);
-    expect(world.platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-a");
-    expect(world.client.inUse).toMatchObject({ authKeyId: "keyId-a" });
-    expect(JSON.stringify(world.events)).not.toContain("secret-a");
+    await client.call(updateSimSpeedClass, change);
+    expect(platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-a");
+    expect(client.inUse).toMatchObject({ authKeyId: "keyId-a" });
+    expect(JSON.stringify(events)).not.toContain("secret-a");
   });
 });

@@ -2,25 +2,22 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listSims, listSubscribers } from "#api/operations/sims.ts";
 import { readNextKeys } from "#api/pages.ts";
-import { answer, clientFor, refusalOf, startOpenPlatform } from "./support.ts";
+import { answer, refusalOf, startOpenPlatform, clientTo } from "./support.ts";
 
 const nextKeyHeader = "x-svc-next-key";
 
 /** Pages by the key that asks for them: ids of SIMs and the headers that go with them. */
-async function platformOf(pages: Record<string, { sims: string[]; headers?: Record<string, string> }>) {
-  return startOpenPlatform((request, response) => {
+async function setup(pages: Record<string, { sims: object[]; headers?: Record<string, string> }>) {
+  const platform = await startOpenPlatform((request, response) => {
     const key = new URL(request.url ?? "", "http://h").searchParams.get("last_evaluated_key") ?? "";
     const page = pages[key];
     if (page === undefined) answer(response, 404, "");
-    else
-      answer(
-        response,
-        200,
-        page.sims.map((simId) => ({ simId, imsi: `00101${simId}` })),
-        page.headers,
-      );
+    else answer(response, 200, page.sims, page.headers);
   });
+  return clientTo(platform);
 }
+
+const sim = (simId: string): object => ({ simId, imsi: `00101${simId}` });
 
 async function idsOf(pages: AsyncIterable<{ items: readonly { simId?: unknown }[] }>): Promise<unknown[]> {
   const ids: unknown[] = [];
@@ -31,24 +28,20 @@ async function idsOf(pages: AsyncIterable<{ items: readonly { simId?: unknown }[
 // Shows S6.
 describe("list pages", () => {
   it("pages follow the link header and use only the key from it", async () => {
-    await using platform = await platformOf({
-      "": {
-        sims: ["1"],
-        headers: { link: "<https://evil.example/steal?last_evaluated_key=k%2B1&x=1>; rel=next" },
-      },
-      "k+1": { sims: ["2"], headers: { link: "</v1/sims?last_evaluated_key=x>; rel=prev" } },
+    const evil = "<https://evil.example/steal?last_evaluated_key=k%2B1&x=1>; rel=next";
+    const { client } = await setup({
+      "": { sims: [sim("1")], headers: { link: evil } },
+      "k+1": { sims: [sim("2")], headers: { link: "</v1/sims?last_evaluated_key=x>; rel=prev" } },
     });
-    await using client = clientFor(platform.url);
     expect(await idsOf(client.pages(listSims, {}))).toEqual(["1", "2"]);
   });
 
   it.each(["k1", "k2"])("a listing fails when the page key %s repeats", async (again) => {
-    await using platform = await platformOf({
-      "": { sims: ["1"], headers: { [nextKeyHeader]: "k1" } },
-      k1: { sims: ["2"], headers: { [nextKeyHeader]: "k2" } },
-      k2: { sims: ["3"], headers: { [nextKeyHeader]: again } },
+    const { platform, client } = await setup({
+      "": { sims: [sim("1")], headers: { [nextKeyHeader]: "k1" } },
+      k1: { sims: [sim("2")], headers: { [nextKeyHeader]: "k2" } },
+      k2: { sims: [sim("3")], headers: { [nextKeyHeader]: again } },
     });
-    await using client = clientFor(platform.url);
     const error = await refusalOf(idsOf(client.pages(listSims, {})));
     expect(error).toMatchObject({ code: "PLATFORM_RESPONSE_INVALID", operation: "listSims" });
     expect(platform.seen.length).toBe(4);
@@ -56,11 +49,10 @@ describe("list pages", () => {
 
   it("a listing fails when the two headers name different next pages", async () => {
     const link = (key: string): Record<string, string> => ({ link: `</v1/sims?last_evaluated_key=${key}>; rel=next` });
-    await using platform = await platformOf({
-      "": { sims: ["1"], headers: { [nextKeyHeader]: "k+1/", ...link("k%2B1%2F") } },
-      "k+1/": { sims: ["2"], headers: { [nextKeyHeader]: "k2", ...link("k3") } },
+    const { client } = await setup({
+      "": { sims: [sim("1")], headers: { [nextKeyHeader]: "k+1/", ...link("k%2B1%2F") } },
+      "k+1/": { sims: [sim("2")], headers: { [nextKeyHeader]: "k2", ...link("k3") } },
     });
-    await using client = clientFor(platform.url);
     const pages = client.pages(listSims, {});
     expect((await pages.next()).value).toMatchObject({ nextKey: "k+1/" });
     const error = await refusalOf(pages.next());
@@ -68,28 +60,18 @@ describe("list pages", () => {
   });
 
   it("a listing fails when a page key is too long", async () => {
-    await using platform = await platformOf({
-      "": { sims: [], headers: { [nextKeyHeader]: "k".repeat(5_000) } },
-    });
-    await using client = clientFor(platform.url);
+    const { client } = await setup({ "": { sims: [], headers: { [nextKeyHeader]: "k".repeat(5_000) } } });
     expect((await refusalOf(idsOf(client.pages(listSims, {})))).message).toContain("too long");
   });
 
   it("pages of the earlier API wording are supported and validated", async () => {
-    await using platform = await startOpenPlatform((request, response) =>
-      answer(
-        response,
-        200,
-        request.url?.includes("last_evaluated_key") ? [{ simId: "1" }] : [{ imsi: "00101", more: true }],
-        { [nextKeyHeader]: "k" },
-      ),
-    );
-    await using client = clientFor(platform.url);
-    const pages = client.pages(listSubscribers, {});
-    expect((await pages.next()).value).toEqual({
-      items: [{ imsi: "00101", more: true }],
-      nextKey: "k",
+    const items = [{ imsi: "00101", more: true }];
+    const { client } = await setup({
+      "": { sims: items, headers: { [nextKeyHeader]: "k" } },
+      k: { sims: [{ simId: "1" }], headers: { [nextKeyHeader]: "k" } },
     });
+    const pages = client.pages(listSubscribers, {});
+    expect((await pages.next()).value).toEqual({ items, nextKey: "k" });
     expect((await refusalOf(pages.next())).message).toContain("0.imsi");
   });
 });

@@ -2,7 +2,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
-import type { PlatformClientOptions } from "#api/client-options.ts";
+import { onTestFinished } from "vitest";
+import type { ClientEvent, PlatformClientOptions } from "#api/client-options.ts";
 import { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secrets/secret.ts";
@@ -139,6 +140,18 @@ export function clientFor(url: string, changes: Partial<PlatformClientOptions> =
     ...changes,
   });
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+/** A client of this platform, with its permits and its events; both are closed at the end of the case. */
+export function clientTo<P extends Platform>(platform: P, changes: Partial<PlatformClientOptions> = {}) {
+  const permits = new OpenPermits();
+  const events: ClientEvent[] = [];
+  const client = clientFor(platform.url, { permits, onEvent: (event) => events.push(event), ...changes });
+  onTestFinished(async () => {
+    await client.close();
+    await platform[Symbol.asyncDispose]();
+  });
+  return { platform, client, permits, events };
 }
 
 /** The PlatformError that a promise ends with. */

@@ -1,20 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { ClientEvent, PlatformClientOptions } from "#api/client-options.ts";
+import type { PlatformClientOptions } from "#api/client-options.ts";
 import type { Credentials } from "#fleet/credentials.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { liveSecrets, Secret } from "#core/secrets/secret.ts";
-import {
-  type Handler,
-  answer,
-  change,
-  changed,
-  clientFor,
-  OpenPermits,
-  startOpenPlatform,
-  StillClock,
-  until,
-} from "./support.ts";
+import { type Handler, answer, change, changed, startOpenPlatform, StillClock, until, clientTo } from "./support.ts";
 
 const { renewToken } = loadDeployment("soracom", []).operations;
 const tokenPath = "/v1/operators/OP1/token";
@@ -26,32 +16,18 @@ async function setup(onToken: Handler, changes: Partial<PlatformClientOptions> =
     request.url === tokenPath ? onToken(request, response) : changed(request, response),
   );
   const clock = new StillClock();
-  const permits = new OpenPermits();
-  const events: ClientEvent[] = [];
-  const client = clientFor(platform.url, {
-    clock,
-    permits,
-    renewToken,
-    ttlField: "tokenTimeoutSeconds",
-    ttlSeconds: 180,
-    chance: () => 0,
-    onEvent: (event) => events.push(event),
-    ...changes,
-  });
-  const renewals = () => events.flatMap((event) => (event.type === "renewed" ? `${event.reason} by ${event.by}` : []));
-  const close = async () => {
-    await client.close();
-    await platform[Symbol.asyncDispose]();
-  };
-  return { platform, clock, permits, events, client, renewals, [Symbol.asyncDispose]: close };
+  const lifetime = { renewToken, ttlField: "tokenTimeoutSeconds", ttlSeconds: 180, chance: () => 0 };
+  const opened = clientTo(platform, { clock, ...lifetime, ...changes });
+  const renewals = () =>
+    opened.events.flatMap((event) => (event.type === "renewed" ? `${event.reason} by ${event.by}` : []));
+  return { ...opened, clock, renewals };
 }
 
 const newToken: Handler = (_request, response) => answer(response, 200, { token: "token-renewed" });
 
 describe("token renewal", () => {
   it("token renewal uses the headers of the current pair, keeps its API key, and spends the account quota with priority", async () => {
-    await using world = await setup(newToken);
-    const { client, clock, permits, platform, renewals } = world;
+    const { client, clock, permits, platform, renewals } = await setup(newToken);
     await client.call(updateSimSpeedClass, change);
     clock.pass(lifetimeMs - 18_000);
     await client.call(updateSimSpeedClass, change);
@@ -77,12 +53,15 @@ describe("token renewal", () => {
       [renewToken, '{"tokenTimeoutSeconds":86400}'],
       [renewToken && { ...renewToken, ttlField: undefined }, "{}"],
     ] as const) {
-      await using world = await setup(newToken, { renewToken: description, ttlSeconds: undefined });
-      await world.client.whoAmI();
-      world.clock.pass(86_400_000 - 300_000);
-      await world.client.whoAmI();
-      await until(() => world.renewals().length === 2);
-      expect(world.platform.seen.at(-1)).toMatchObject({ path: tokenPath, body });
+      const { client, clock, renewals, platform } = await setup(newToken, {
+        renewToken: description,
+        ttlSeconds: undefined,
+      });
+      await client.whoAmI();
+      clock.pass(86_400_000 - 300_000);
+      await client.whoAmI();
+      await until(() => renewals().length === 2);
+      expect(platform.seen.at(-1)).toMatchObject({ path: tokenPath, body });
     }
   });
 
@@ -95,8 +74,7 @@ describe("token renewal", () => {
     ["200 without a token", 200, "{}"],
     ["200 with a token that cannot be a header", 200, '{"token":"a\\r\\nb"}'],
   ])("token renewal falls back to authentication after %s", async (_words, status, body) => {
-    await using world = await setup((_request, response) => answer(response, status, body));
-    const { client, clock, platform, renewals } = world;
+    const { client, clock, platform, renewals } = await setup((_request, response) => answer(response, status, body));
     await client.call(updateSimSpeedClass, change);
     clock.pass(lifetimeMs - 18_000);
     await client.call(updateSimSpeedClass, change);
@@ -108,8 +86,9 @@ describe("token renewal", () => {
   it.each([503, 429])(
     "token renewal leaves the pair in use after %i and authenticates once the pair has expired",
     async (status) => {
-      await using world = await setup((_request, response) => answer(response, status, ""));
-      const { client, clock, platform, events, renewals } = world;
+      const { client, clock, platform, events, renewals } = await setup((_request, response) =>
+        answer(response, status, ""),
+      );
       await client.call(updateSimSpeedClass, change);
       clock.pass(lifetimeMs - 18_000);
       await client.call(updateSimSpeedClass, change);
@@ -124,8 +103,7 @@ describe("token renewal", () => {
 
   it("changed credentials cause authentication instead of a token renewal", async () => {
     let forms: Credentials[] = [{ kind: "auth-key", authKeyId: "keyId-1", authKey: new Secret("secret-one") }];
-    await using world = await setup(newToken, { credentials: () => forms });
-    const { client, clock, platform, renewals } = world;
+    const { client, clock, platform, renewals } = await setup(newToken, { credentials: () => forms });
     await client.whoAmI();
     forms = [{ kind: "auth-key", authKeyId: "keyId-2", authKey: new Secret("secret-two") }];
     clock.pass(lifetimeMs - 18_000);
@@ -137,10 +115,9 @@ describe("token renewal", () => {
 
   it("token renewal unregisters old tokens as secrets but keeps the API key registered", async () => {
     let count = 0;
-    await using world = await setup((_request, response) =>
+    const { client, clock, renewals } = await setup((_request, response) =>
       answer(response, 200, { token: `watched-r${(count += 1)}` }),
     );
-    const { client, clock, renewals } = world;
     await client.whoAmI();
     for (let round = 2; round <= 4; round += 1) {
       clock.pass(lifetimeMs - 18_000);
