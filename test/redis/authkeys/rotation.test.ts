@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PlatformError } from "#core/errors.ts";
 import { liveSecrets } from "#core/secrets/secret.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/work.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { Crash } from "../engine/crashes.ts";
@@ -14,6 +15,11 @@ beforeAll(async () => {
 afterAll(() => sandbox.close());
 
 const setup = (who: Who = "root"): KeyHarness => new KeyHarness({ redis, keys, sandbox, who });
+
+/** Lets these calls to the account do something else. */
+function changeAccount(harness: KeyHarness, callsOf: (deps: AuthKeyDeps) => Parameters<typeof accountWith>[1]): void {
+  harness.change = (deps) => ({ ...deps, account: accountWith(deps, callsOf(deps)) });
+}
 
 describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
   it("an AuthKey rotation completes from listing to revocation with an event for each change", async () => {
@@ -56,21 +62,14 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
   it("an AuthKey rotation completes after lost responses to the creation and the revocation", async () => {
     const harness = setup(who);
     const lost: string[] = [];
-    harness.change = (deps) => ({
-      ...deps,
-      account: accountWith(deps, {
-        create: (signal) => {
-          if (!lost.includes("create")) sandbox.faults.next("lost-answer");
-          lost.push("create");
-          return deps.account.create(signal);
-        },
-        revoke: (id, signal) => {
-          if (id === harness.old && !lost.includes("revoke")) sandbox.faults.next("lost-answer");
-          if (id === harness.old) lost.push("revoke");
-          return deps.account.revoke(id, signal);
-        },
-      }),
-    });
+    const lose = (call: string): void => {
+      if (!lost.includes(call)) sandbox.faults.next("lost-answer");
+      lost.push(call);
+    };
+    changeAccount(harness, ({ account }) => ({
+      create: (signal) => (lose("create"), account.create(signal)),
+      revoke: (id, signal) => (id === harness.old && lose("revoke"), account.revoke(id, signal)),
+    }));
     await harness.begin();
     const record = await harness.live();
     expect(record.state).toBe("done");
@@ -96,21 +95,17 @@ describe("AuthKeys in use by another process", () => {
   it("an AuthKey rotation does not revoke the old AuthKey if its use starts at the last moment", async () => {
     const harness = setup();
     let isThere = false;
-    harness.change = (deps) => ({
-      ...deps,
-      log: {
-        record: (profile) => deps.log.record(profile),
-        nowMs: () => deps.log.nowMs(),
-        move: async (record, change, options) => {
-          const reply = await deps.log.move(record, change, options);
-          if (change.state === "revoking" && !isThere) {
-            isThere = true;
-            await harness.users.say(harness.profile, "w-3", harness.old);
-          }
-          return reply;
-        },
-      },
-    });
+    harness.change = ({ log, ...deps }) => {
+      const move: typeof log.move = async (record, change, options) => {
+        const reply = await log.move(record, change, options);
+        if (change.state === "revoking" && !isThere) {
+          isThere = true;
+          await harness.users.say(harness.profile, "w-3", harness.old);
+        }
+        return reply;
+      };
+      return { ...deps, log: { record: (profile) => log.record(profile), nowMs: () => log.nowMs(), move } };
+    };
     await harness.begin();
     const waiting = await harness.live(undefined, 60);
     expect(waiting.state).toBe("active");
@@ -149,25 +144,19 @@ describe("AuthKeys in use by another process", () => {
 it("an AuthKey rotation stores nothing of a secret that the platform echoes", async () => {
   const harness = setup();
   const secrets: string[] = [];
-  harness.change = (deps) => ({
-    ...deps,
-    account: accountWith(deps, {
-      prove: ({ authKey }) => {
-        secrets.push(authKey.reveal());
-        const code = secrets.length < 3 ? "PLATFORM_UNAVAILABLE" : "PLATFORM_UNAUTHORIZED";
-        return Promise.reject(new PlatformError(code, `auth: no such key: ${authKey.reveal()}`, { operation: "auth" }));
-      },
-    }),
-  });
+  changeAccount(harness, () => ({
+    prove: ({ authKey }) => {
+      secrets.push(authKey.reveal());
+      const code = secrets.length < 3 ? "PLATFORM_UNAVAILABLE" : "PLATFORM_UNAUTHORIZED";
+      return Promise.reject(new PlatformError(code, `auth: no such key: ${authKey.reveal()}`, { operation: "auth" }));
+    },
+  }));
   const seen: string[] = [];
-  const poll = async (): Promise<void> => void seen.push(JSON.stringify(await harness.record()));
   await harness.begin();
-  await harness.live(undefined, 1);
-  await poll();
-  await harness.live(undefined, 2);
-  await poll();
-  await harness.live();
-  await poll();
+  for (const turns of [1, 2, undefined]) {
+    await harness.live(undefined, turns);
+    seen.push(JSON.stringify(await harness.record()));
+  }
   const [secret = "none"] = secrets;
   expect(seen.join()).toContain("auth: no such key: [secret]");
   const events = JSON.stringify(await redis.xrange(keys.events(), "-", "+"));
@@ -178,18 +167,9 @@ it("an AuthKey rotation stores nothing of a secret that the platform echoes", as
 describe("AuthKey rotations that cannot continue", () => {
   it("an AuthKey rotation is rolled back when the platform does not accept the new AuthKey", async () => {
     const harness = setup();
-    harness.change = (deps) => ({
-      ...deps,
-      account: accountWith(deps, {
-        prove: () => {
-          const facts = {
-            operation: "auth",
-            status: 401,
-          };
-          return Promise.reject(new PlatformError("PLATFORM_UNAUTHORIZED", "auth: not authorized", facts));
-        },
-      }),
-    });
+    const facts = { operation: "auth", status: 401 };
+    const refusal = new PlatformError("PLATFORM_UNAUTHORIZED", "auth: not authorized", facts);
+    changeAccount(harness, () => ({ prove: () => Promise.reject(refusal) }));
     await harness.begin();
     const record = await harness.live();
     expect(record).toMatchObject({ state: "failed", reason: expect.stringContaining("is not accepted") });
@@ -218,16 +198,13 @@ describe("AuthKey rotations that cannot continue", () => {
     const harness = setup();
     let other: string | undefined;
     await harness.begin();
-    harness.change = (deps) => ({
-      ...deps,
-      account: accountWith(deps, {
-        create: () => {
-          other = sandbox.accounts.authKeys.create(undefined).authKeyId;
-          sandbox.accounts.authKeys.noteUse(other);
-          return Promise.reject(new Crash());
-        },
-      }),
-    });
+    changeAccount(harness, () => ({
+      create: () => {
+        other = sandbox.accounts.authKeys.create(undefined).authKeyId;
+        sandbox.accounts.authKeys.noteUse(other);
+        return Promise.reject(new Crash());
+      },
+    }));
     await expect(harness.live()).rejects.toBeInstanceOf(Crash);
     harness.change = (deps) => deps;
     const record = await harness.live();

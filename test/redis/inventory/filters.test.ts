@@ -47,6 +47,18 @@ function compared(sims: readonly string[], records: readonly Record<string, unkn
   });
 }
 
+/** The keys of the SIMs with this status in this order, page by page. */
+async function listed(profile: string, status: string, sort: string, limit: number): Promise<string[]> {
+  const choice = { profile, ...selected(parseFilter(`status=${status}`)) };
+  const all: string[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await sortedPage(inventory, choice, { order: orderOf(sort), limit, cursor });
+    all.push(...page.found.map(({ key }) => key));
+    cursor = page.nextCursor;
+  }
+  return all;
+}
+
 async function counted(profile: string, filter: Filter, search?: string): Promise<number> {
   const limits = { clock: systemClock, limitMs: 60_000 };
   const { count, isExact } = await countSims(inventory, { profile, ...selected(filter, search) }, limits);
@@ -125,34 +137,15 @@ it("a list in the order of a field has every selected SIM once, page by page, th
   }));
   const sims = await takeIn("sorted", records);
   const valueOf = (n: number): string => records[n]?.speedClass ?? "~";
-  const filter = parseFilter("status=active");
-  const listed = async (sort: string): Promise<string[]> => {
-    const all: string[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = { order: orderOf(sort), limit: 7, cursor };
-      const { found: sorted, nextCursor } = await sortedPage(
-        inventory,
-        { profile: "sorted", ...selected(filter) },
-        page,
-      );
-      all.push(...sorted.map(({ key }) => key));
-      cursor = nextCursor ?? undefined;
-    } while (cursor !== undefined);
-    return all;
-  };
+  const by = (sort: string): Promise<string[]> => listed("sorted", "active", sort, 7);
   const active = places.slice(0, 30);
   const ascending = active.toSorted((a, b) => (valueOf(a) < valueOf(b) ? -1 : valueOf(a) > valueOf(b) ? 1 : a - b));
-  expect(await listed("speedClass")).toEqual(ascending.map((n) => sims[n]));
+  expect(await by("speedClass")).toEqual(ascending.map((n) => sims[n]));
   const none = ascending.filter((n) => valueOf(n) === "~");
   const descending = classes.toReversed().flatMap((one) => ascending.filter((n) => valueOf(n) === one));
-  expect(await listed("-speedClass")).toEqual([...descending, ...none].map((n) => sims[n]));
-  expect(await listed("-simId")).toEqual(
-    active
-      .map((n) => sims[n] ?? "")
-      .toSorted()
-      .toReversed(),
-  );
+  expect(await by("-speedClass")).toEqual([...descending, ...none].map((n) => sims[n]));
+  const keysOfActive = active.map((n) => sims[n] ?? "");
+  expect(await by("-simId")).toEqual(keysOfActive.toSorted().toReversed());
 });
 
 it("a short list is sorted by any field, or by a time of the record", async () => {
@@ -161,19 +154,10 @@ it("a short list is sorted by any field, or by a time of the record", async () =
     "by-records",
     names.map((name, n) => ({ status: n < 6 ? "active" : "ready", ...(name === undefined ? {} : { imsi: name }) })),
   );
-  const listed = async (sort: string, cursor?: string): Promise<string[]> => {
-    const page = { order: orderOf(sort), limit: 3, cursor };
-    const { found: sorted, nextCursor } = await sortedPage(
-      inventory,
-      { profile: "by-records", ...selected(parseFilter("status=active")) },
-      page,
-    );
-    const rest = nextCursor === null ? [] : await listed(sort, nextCursor);
-    return [...sorted.map(({ key }) => key), ...rest];
-  };
-  expect(await listed("imsi")).toEqual([1, 5, 4, 3, 0, 2].map((n) => sims[n]));
-  expect(await listed("-imsi")).toEqual([0, 3, 4, 5, 1, 2].map((n) => sims[n]));
-  expect(await listed("addedAt")).toEqual([0, 1, 2, 3, 4, 5].map((n) => sims[n]));
+  const by = (sort: string): Promise<string[]> => listed("by-records", "active", sort, 3);
+  expect(await by("imsi")).toEqual([1, 5, 4, 3, 0, 2].map((n) => sims[n]));
+  expect(await by("-imsi")).toEqual([0, 3, 4, 5, 1, 2].map((n) => sims[n]));
+  expect(await by("addedAt")).toEqual([0, 1, 2, 3, 4, 5].map((n) => sims[n]));
 });
 
 it("a list of more SIMs than can be sorted by another field than the key names what to do", async () => {

@@ -147,34 +147,20 @@ describe("memory use of runs", () => {
     const book = new Ledger({ redis, keys: own, clock: systemClock, bounds: keptBounds });
     const before = await usedBytes();
     const { head } = runOf(Array.from({ length: rows / size }, () => Array.from({ length: size }, () => 1)));
+    const places = Array.from({ length: size }, (_, place) => place);
     for (let segment = 0; segment < rows / size; segment += 1) {
-      await book.draftSegment(
-        head.runId,
-        segment,
-        Array.from({ length: size }, (_, i) => realRow(segment * size + i)),
-      );
+      const drafted = places.map((place) => realRow(segment * size + place));
+      await book.draftSegment(head.runId, segment, drafted);
     }
     await book.commit(head, "running", head.runId);
     const submitted = ((await usedBytes()) - before) / rows;
     for (let segment = 0; segment < rows / size; segment += 1) {
-      const settlements = Array.from({ length: size }, (_, place) => {
-        const finishedAtMs = begunAtMs + randomInt(3_600_000);
-        const settled = {
-          outcome: "done",
-          reason: "",
-          previous: ["s1.slow"],
-          attempts: 1,
-          finishedAtMs,
-        } as const;
-        return { place, key: `8942300000${place}`, weight: 1, settled };
-      });
-      await book.settle(head, segment, settlements, { calls: size, throttled: 0 });
+      await book.settle(head, segment, places.map(realSettlement), { calls: size, throttled: 0 });
       expect(await book.finishSegment(head, segment)).toBe(true);
     }
     const finished = ((await usedBytes()) - before) / rows;
-    let byKey = 0;
-    for (const key of await redis.keys(`${own.prefix}:*`))
-      byKey += Number(await redis.memory("USAGE", key, "SAMPLES", 0));
+    const sizes = (await redis.keys(`${own.prefix}:*`)).map((key) => redis.memory("USAGE", key, "SAMPLES", 0));
+    const byKey = (await Promise.all(sizes)).reduce<number>((sum, bytes) => sum + Number(bytes), 0);
     console.log(
       `Redis bytes a row: ${submitted.toFixed(1)} submitted, ${finished.toFixed(1)} finished, ${(byKey / rows).toFixed(1)} by MEMORY USAGE`,
     );
@@ -201,6 +187,12 @@ function realRow(index: number): StoredRow {
   return { index, line: index + 2, key: simId, inputs: ["s1.fast"], cells, weight: 1, before: ["s1.slow"] };
 }
 
+function realSettlement(place: number) {
+  const finishedAtMs = begunAtMs + randomInt(3_600_000);
+  const settled = { outcome: "done", reason: "", previous: ["s1.slow"], attempts: 1, finishedAtMs } as const;
+  return { place, key: `8942300000${place}`, weight: 1, settled };
+}
+
 describe("run events in the feed", () => {
   const ownKeys = new Keys(`${keys.prefix}:feed`);
   const own = new Ledger({ redis, keys: ownKeys, clock: systemClock, bounds: keptBounds });
@@ -220,13 +212,8 @@ describe("run events in the feed", () => {
     await own.settle(run, 1, [doneAt(0)], noCounts);
     await own.settle(run, 1, [doneAt(0)], noCounts);
     await own.move(runId, "cancelled", ["running"]).catch(() => undefined);
-    const reported = (await reportedOf(runId)).map(({ type, fields }) => [
-      type,
-      fields.done,
-      fields.pending,
-      fields.by,
-    ]);
-    expect(reported).toEqual([
+    const reported = await reportedOf(runId);
+    expect(reported.map(({ type, fields }) => [type, fields.done, fields.pending, fields.by])).toEqual([
       ["run.submitted", "0", "4", "cli:anna"],
       ["run.paused", "0", "4", "cli:ben"],
       ["run.resumed", "0", "4", "cli:ben"],

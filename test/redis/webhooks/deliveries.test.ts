@@ -7,8 +7,23 @@ import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-harness.
 const { redis, keys } = openTestRedis();
 let harnesses = 0;
 
-function setup(webhooks = [webhookOf("ops")], max?: number): DeliveryDeps {
+function harnessOf(webhooks = [webhookOf("ops")], max?: number): DeliveryDeps {
   return new DeliveryDeps({ redis, keys: new Keys(`${keys.prefix}:${(harnesses += 1)}`) }, webhooks, max);
+}
+
+/** A webhook to which these events are to be sent, and what becomes of the first, which gets these answers. */
+async function setup({
+  events = [eventOf(1)],
+  answers = [] as DeliveryDeps["answers"],
+  max = undefined as number | undefined,
+} = {}) {
+  const harness = harnessOf(undefined, max);
+  await harness.begin(...events);
+  harness.answers = answers;
+  const { id } = eventOf(1);
+  const attempt = () => harness.attempt("ops", id);
+  const delivery = () => harness.delivery("ops", id);
+  return { harness, id, attempt, delivery };
 }
 
 const minuteMs = 60_000;
@@ -16,7 +31,7 @@ const hourMs = 60 * minuteMs;
 
 describe("events for webhooks", () => {
   it("an event is sent to webhooks for its type and account but never to the webhook it concerns", async () => {
-    const harness = setup([
+    const harness = harnessOf([
       webhookOf("all"),
       webhookOf("runs", { events: ["run.*"] }),
       webhookOf("plant", { events: ["run.completed"], profile: "plant" }),
@@ -35,84 +50,71 @@ describe("events for webhooks", () => {
   });
 
   it("a repeated event starts no new delivery and stays pending until its delivery has ended", async () => {
-    const harness = setup();
-    const { id } = eventOf(1);
+    const { harness, id, attempt } = await setup({ events: [] });
     for (let times = 0; times < 3; times += 1) expect([...(await harness.begin(eventOf(1)))]).toEqual([["ops", [id]]]);
-    expect((await harness.attempt("ops", id)).kind).toBe("ended");
+    expect((await attempt()).kind).toBe("ended");
     expect([...(await harness.begin(eventOf(1)))]).toEqual([]);
-    expect((await harness.attempt("ops", id)).kind).toBe("ended");
+    expect((await attempt()).kind).toBe("ended");
     expect([harness.sent.length, (await harness.log.newest("ops", { limit: 9 })).length]).toEqual([1, 1]);
   });
 });
 
 describe("webhook deliveries", () => {
   it("a delivery contains the event, its time, and its account under a stable id", async () => {
-    const harness = setup();
-    await harness.begin(eventOf(1));
-    harness.answers = [500, 204];
-    await harness.attempt("ops", eventOf(1).id);
+    const { harness, id, attempt } = await setup({ answers: [500, 204] });
+    await attempt();
     harness.nowMs += minuteMs;
-    await harness.attempt("ops", eventOf(1).id);
+    await attempt();
+    const timestamp = new Date(beganAtMs).toISOString();
     const message = {
       url: "https://ops.example/",
-      id: `msg_${eventOf(1).id}`,
+      id: `msg_${id}`,
       contentType: "application/json",
-      body: JSON.stringify({
-        type: "run.completed",
-        timestamp: new Date(beganAtMs).toISOString(),
-        data: {
-          profile: "default",
-          run: "r-1",
-        },
-      }),
+      body: JSON.stringify({ type: "run.completed", timestamp, data: { profile: "default", run: "r-1" } }),
       secrets: [],
       reach: "public",
       deadlineMs: 15e3,
     };
     expect(harness.sent).toEqual([message, message]);
-    const delivered = await harness.delivery("ops", eventOf(1).id);
-    expect(delivered).toMatchObject({
-      state: "delivered",
-      attempts: 2,
-      lastStatus: 204,
-      createdAtMs: beganAtMs,
-      finishedAtMs: beganAtMs + minuteMs,
-    });
+  });
+
+  it("a delivery is recorded with its attempts, its last status and when it ended", async () => {
+    const { harness, attempt, delivery } = await setup({ answers: [500, 204] });
+    await attempt();
+    harness.nowMs += minuteMs;
+    await attempt();
+    const times = { createdAtMs: beganAtMs, finishedAtMs: beganAtMs + minuteMs };
+    const delivered = await delivery();
+    expect(delivered).toMatchObject({ state: "delivered", attempts: 2, lastStatus: 204, ...times });
     expect([delivered.lastReason, delivered.nextAttemptAtMs]).toEqual([undefined, undefined]);
   });
 
   it("a delivery is retried for about a day with growing delays and then fails with an event", async () => {
-    const harness = setup();
-    const { id } = eventOf(1);
-    await harness.begin(eventOf(1));
-    harness.answers = Array.from({ length: 8 }, () => 500);
+    const { harness, id, attempt, delivery } = await setup({ answers: Array.from({ length: 8 }, () => 500) });
     const delays: number[] = [];
-    for (;;) {
-      const result = await harness.attempt("ops", id);
-      if (result.kind !== "postponed") break;
+    for (let result = await attempt(); result.kind === "postponed"; result = await attempt()) {
       expect(result.scope).toBe("job");
-      // Before its time a turn sends nothing.
-      const sent = harness.sent.length;
-      harness.nowMs += result.delayMs - 1;
-      expect(await harness.attempt("ops", id)).toMatchObject({ kind: "postponed", delayMs: 1 });
-      expect(harness.sent.length).toBe(sent);
-      harness.nowMs += 1;
+      harness.nowMs += result.delayMs;
       delays.push(result.delayMs);
     }
     const planned = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs];
     expect(delays.map((ms, i) => Math.abs(ms / (planned[i] ?? 0) - 1) <= 0.1)).toEqual(planned.map(() => true));
     expect(new Set(delays.map((ms, i) => (ms / (planned[i] ?? 1)).toFixed(6))).size).toBeGreaterThan(1);
-    expect(await harness.delivery("ops", id)).toMatchObject({ state: "failed", attempts: 8, lastStatus: 500 });
-    expect(await harness.reported()).toEqual([
-      {
-        type: "webhook.failed",
-        webhook: "ops",
-        delivery: `ops.${id}`,
-        event: "run.completed",
-        reason: "it returned 500",
-      },
-    ]);
+    expect(await delivery()).toMatchObject({ state: "failed", attempts: 8, lastStatus: 500 });
+    const about = { webhook: "ops", delivery: `ops.${id}`, event: "run.completed" };
+    expect(await harness.reported()).toEqual([{ type: "webhook.failed", ...about, reason: "it returned 500" }]);
     expect(await harness.log.pendingCount("ops")).toBe(0);
+  });
+
+  it("a delivery is not attempted before its time", async () => {
+    const { harness, attempt } = await setup({ answers: Array.from({ length: 7 }, () => 500) });
+    for (let n = 1; n < 8; n += 1) {
+      const result = await attempt();
+      harness.nowMs += result.kind === "postponed" ? result.delayMs - 1 : 0;
+      expect(await attempt()).toMatchObject({ kind: "postponed", delayMs: 1 });
+      expect(harness.sent).toHaveLength(n);
+      harness.nowMs += 1;
+    }
   });
 
   it.each([
@@ -123,10 +125,8 @@ describe("webhook deliveries", () => {
   ])(
     "a delivery answered with %i and a Retry-After of %i ms waits about %i ms",
     async (status, retryAfterMs, minMs) => {
-      const harness = setup();
-      await harness.begin(eventOf(1));
-      harness.answers = [{ kind: "refused", status, isFinal: false, retryAfterMs }];
-      const result = await harness.attempt("ops", eventOf(1).id);
+      const { attempt } = await setup({ answers: [{ kind: "refused", status, isFinal: false, retryAfterMs }] });
+      const result = await attempt();
       const delayMs = result.kind === "postponed" ? result.delayMs : -1;
       expect([delayMs >= minMs, delayMs <= minMs * 1.3]).toEqual([true, true]);
     },
@@ -135,60 +135,51 @@ describe("webhook deliveries", () => {
   it.each([301, 400, 401, 404])(
     "a delivery with status %i is retried since the endpoint may be fixed",
     async (status) => {
-      const harness = setup();
-      await harness.begin(eventOf(1));
-      harness.answers = [status];
-      expect((await harness.attempt("ops", eventOf(1).id)).kind).toBe("postponed");
+      const { attempt } = await setup({ answers: [status] });
+      expect((await attempt()).kind).toBe("postponed");
     },
   );
 
   it.each(["an attempt", "a redelivery"])(
     "a delivery whose next attempt was set by %s with a clock that was ahead is attempted at once",
     async (what) => {
-      const harness = setup();
-      const { id } = eventOf(1);
-      await harness.begin(eventOf(1));
-      harness.answers = [500];
-      await harness.attempt("ops", id);
+      const { harness, id, attempt, delivery } = await setup({ answers: [500] });
+      await attempt();
       harness.nowMs += 10 * hourMs;
       if (what === "an attempt") {
         harness.answers = [500];
-        await harness.attempt("ops", id);
+        await attempt();
       } else await harness.log.redeliver(`ops.${id}`);
       harness.nowMs -= 10 * hourMs;
       const sent = harness.sent.length;
-      expect((await harness.attempt("ops", id)).kind).toBe("ended");
+      expect((await attempt()).kind).toBe("ended");
       expect(harness.sent).toHaveLength(sent + 1);
-      expect(await harness.delivery("ops", id)).toMatchObject({ state: "delivered" });
+      expect(await delivery()).toMatchObject({ state: "delivered" });
     },
   );
 
   it("a delivery ends once even if several processes attempt it", async () => {
-    const harness = setup();
-    await harness.begin(eventOf(1));
-    const before = await harness.delivery("ops", eventOf(1).id);
-    await harness.attempt("ops", eventOf(1).id);
+    const { harness, attempt, delivery } = await setup();
+    const before = await delivery();
+    await attempt();
     expect(await harness.log.noteTry(before, { kind: "failed", reason: "too late" })).toBe("over");
-    expect((await harness.delivery("ops", eventOf(1).id)).state).toBe("delivered");
+    expect((await delivery()).state).toBe("delivered");
     expect(await harness.reported()).toEqual([]);
   });
 
   it("a delivery that is sent again manually has all attempts again and keeps its history", async () => {
-    const harness = setup();
-    const { id } = eventOf(1);
-    await harness.begin(eventOf(1));
-    harness.answers = Array.from({ length: 9 }, () => 500);
+    const { harness, id, attempt, delivery } = await setup({ answers: Array.from({ length: 9 }, () => 500) });
     for (let tries = 0; tries < 8; tries += 1) {
-      await harness.attempt("ops", id);
+      await attempt();
       harness.nowMs += 13 * hourMs;
     }
-    expect((await harness.delivery("ops", id)).state).toBe("failed");
+    expect((await delivery()).state).toBe("failed");
     await harness.log.redeliver(`ops.${id}`);
     expect(await harness.log.due("ops", 9)).toEqual([id]);
-    expect((await harness.attempt("ops", id)).kind).toBe("postponed");
+    expect((await attempt()).kind).toBe("postponed");
     harness.nowMs += hourMs;
-    await harness.attempt("ops", id);
-    expect(await harness.delivery("ops", id)).toMatchObject({ state: "delivered", attempts: 10 });
+    await attempt();
+    expect(await delivery()).toMatchObject({ state: "delivered", attempts: 10 });
     for (const unknown of ["ops.1-1", "nonsense"]) await harness.log.redeliver(unknown);
     expect(await harness.log.due("ops", 9)).toEqual([]);
   });
@@ -196,11 +187,10 @@ describe("webhook deliveries", () => {
 
 describe("failing webhooks", () => {
   it("a webhook is failing after three failed attempts in a row, and active again after a success", async () => {
-    const harness = setup();
-    await harness.begin(eventOf(1), eventOf(2), eventOf(3), eventOf(4));
+    const events = [eventOf(1), eventOf(2), eventOf(3), eventOf(4)];
+    const { harness } = await setup({ events, answers: [500, 500, 500, 200] });
     const told = async (): Promise<string[]> =>
       (await harness.feed.newest({}, { limit: 9 })).events.map(({ type, fields }) => `${type} ${fields["reason"]}`);
-    harness.answers = [500, 500, 500, 200];
     for (const n of [1, 2]) await harness.attempt("ops", eventOf(n).id);
     expect([(await harness.log.status("ops")).state, await told()]).toEqual(["active", []]);
     await harness.attempt("ops", eventOf(3).id);
@@ -214,36 +204,24 @@ describe("failing webhooks", () => {
 
 // Shows S12.
 describe("stopped webhooks", () => {
-  it("a webhook that gets a 410 stops until a user resumes it and then sends only its backlog", async () => {
-    const harness = setup();
-    await harness.begin(eventOf(1), eventOf(2), eventOf(4));
-    harness.answers = [410];
-    await harness.attempt("ops", eventOf(1).id);
-    expect(await harness.delivery("ops", eventOf(1).id)).toMatchObject({ state: "failed", lastStatus: 410 });
-    expect(await harness.log.status("ops")).toEqual({
-      state: "stopped",
-      reason: "it returned 410 Gone",
-      dropped: 0,
-    });
-    expect(await harness.reported()).toEqual([
-      {
-        type: "webhook.stopped",
-        webhook: "ops",
-        delivery: `ops.${eventOf(1).id}`,
-        event: "run.completed",
-        reason: "it returned 410 Gone",
-      },
-    ]);
+  const reason = "it returned 410 Gone";
+
+  it("a webhook that gets a 410 stops, which is reported once", async () => {
+    const { harness, id, attempt, delivery } = await setup({ events: [eventOf(1), eventOf(4)], answers: [410] });
+    await attempt();
+    expect(await delivery()).toMatchObject({ state: "failed", lastStatus: 410 });
+    expect(await harness.log.status("ops")).toEqual({ state: "stopped", reason, dropped: 0 });
+    const about = { webhook: "ops", delivery: `ops.${id}`, event: "run.completed" };
+    expect(await harness.reported()).toEqual([{ type: "webhook.stopped", ...about, reason }]);
     // Another message that was out at the same time meets the same.
-    await harness.log.noteTry(await harness.delivery("ops", eventOf(4).id), {
-      kind: "stopped",
-      status: 410,
-      reason: "again",
-    });
-    expect([(await harness.reported()).length, (await harness.log.status("ops")).reason]).toEqual([
-      1,
-      "it returned 410 Gone",
-    ]);
+    const other = await harness.delivery("ops", eventOf(4).id);
+    await harness.log.noteTry(other, { kind: "stopped", status: 410, reason: "again" });
+    expect([(await harness.reported()).length, (await harness.log.status("ops")).reason]).toEqual([1, reason]);
+  });
+
+  it("a stopped webhook sends nothing until a user resumes it and then only its backlog", async () => {
+    const { harness, attempt } = await setup({ events: [eventOf(1), eventOf(2)], answers: [410] });
+    await attempt();
     expect([...(await harness.begin(eventOf(3)))]).toEqual([]);
     expect((await harness.attempt("ops", eventOf(2).id)).kind).toBe("ended");
     expect(harness.sent).toHaveLength(1);
@@ -257,9 +235,8 @@ describe("stopped webhooks", () => {
 
 describe("the delivery log", () => {
   it("the delivery log is limited in number, and dropping a pending delivery is reported", async () => {
-    const harness = setup(undefined, 3);
-    await harness.begin(eventOf(1), eventOf(2));
-    await harness.attempt("ops", eventOf(1).id);
+    const { harness, attempt } = await setup({ events: [eventOf(1), eventOf(2)], max: 3 });
+    await attempt();
     await harness.begin(eventOf(3), eventOf(4), eventOf(10));
     const kept = await harness.log.newest("ops", { limit: 9 });
     expect(kept.map(({ event }) => event.id)).toEqual([10, 4, 3].map((n) => eventOf(n).id));
@@ -279,8 +256,7 @@ describe("the delivery log", () => {
   });
 
   it("the delivery log is limited in time", async () => {
-    const harness = setup();
-    await harness.begin(eventOf(1));
+    const { harness } = await setup();
     harness.nowMs += 400 * 24 * hourMs;
     const late = eventOf(1, { id: `${harness.nowMs}-0` });
     await harness.begin(late);
@@ -289,7 +265,7 @@ describe("the delivery log", () => {
   });
 
   it("webhooks that report each other's failures cause no loop", async () => {
-    const harness = setup([webhookOf("a"), webhookOf("b")], 1);
+    const harness = harnessOf([webhookOf("a"), webhookOf("b")], 1);
     await harness.begin(eventOf(1));
     await harness.begin(eventOf(2)); // both let the first go, and each is reported to the other
     const about = (await harness.feed.newest({}, { limit: 9 })).events;

@@ -17,7 +17,7 @@ async function setup(pages: Record<string, { sims: object[]; headers?: Record<st
   return clientTo(platform);
 }
 
-const sim = (simId: string): object => ({ simId, imsi: `00101${simId}` });
+const simOf = (simId: string): object => ({ simId, imsi: `00101${simId}` });
 
 async function idsOf(pages: AsyncIterable<{ items: readonly { simId?: unknown }[] }>): Promise<unknown[]> {
   const ids: unknown[] = [];
@@ -30,17 +30,17 @@ describe("list pages", () => {
   it("pages follow the link header and use only the key from it", async () => {
     const evil = "<https://evil.example/steal?last_evaluated_key=k%2B1&x=1>; rel=next";
     const { client } = await setup({
-      "": { sims: [sim("1")], headers: { link: evil } },
-      "k+1": { sims: [sim("2")], headers: { link: "</v1/sims?last_evaluated_key=x>; rel=prev" } },
+      "": { sims: [simOf("1")], headers: { link: evil } },
+      "k+1": { sims: [simOf("2")], headers: { link: "</v1/sims?last_evaluated_key=x>; rel=prev" } },
     });
     expect(await idsOf(client.pages(listSims, {}))).toEqual(["1", "2"]);
   });
 
   it.each(["k1", "k2"])("a listing fails when the page key %s repeats", async (again) => {
     const { platform, client } = await setup({
-      "": { sims: [sim("1")], headers: { [nextKeyHeader]: "k1" } },
-      k1: { sims: [sim("2")], headers: { [nextKeyHeader]: "k2" } },
-      k2: { sims: [sim("3")], headers: { [nextKeyHeader]: again } },
+      "": { sims: [simOf("1")], headers: { [nextKeyHeader]: "k1" } },
+      k1: { sims: [simOf("2")], headers: { [nextKeyHeader]: "k2" } },
+      k2: { sims: [simOf("3")], headers: { [nextKeyHeader]: again } },
     });
     const error = await refusalOf(idsOf(client.pages(listSims, {})));
     expect(error).toMatchObject({ code: "PLATFORM_RESPONSE_INVALID", operation: "listSims" });
@@ -50,8 +50,8 @@ describe("list pages", () => {
   it("a listing fails when the two headers name different next pages", async () => {
     const link = (key: string): Record<string, string> => ({ link: `</v1/sims?last_evaluated_key=${key}>; rel=next` });
     const { client } = await setup({
-      "": { sims: [sim("1")], headers: { [nextKeyHeader]: "k+1/", ...link("k%2B1%2F") } },
-      "k+1/": { sims: [sim("2")], headers: { [nextKeyHeader]: "k2", ...link("k3") } },
+      "": { sims: [simOf("1")], headers: { [nextKeyHeader]: "k+1/", ...link("k%2B1%2F") } },
+      "k+1/": { sims: [simOf("2")], headers: { [nextKeyHeader]: "k2", ...link("k3") } },
     });
     const pages = client.pages(listSims, {});
     expect((await pages.next()).value).toMatchObject({ nextKey: "k+1/" });

@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseAddress } from "#api/http/address.ts";
 import { type Exchange, openTransport, type TransportOptions } from "#api/http/transport.ts";
@@ -119,7 +118,7 @@ describe("HTTP exchanges", () => {
     ["carries no HTTP", "not HTTP at all, with token-123 in it\r\n\r\n"],
   ])("an exchange whose connection %s may have applied", async (_, answered) => {
     const { exchange } = await setup(
-      ({ socket }) => void (answered === undefined ? (socket as Socket).resetAndDestroy() : socket.end(answered)),
+      ({ socket }) => void (answered === undefined ? socket.resetAndDestroy() : socket.end(answered)),
     );
     const error = await refusalOf(exchange());
     expect(error).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: true });

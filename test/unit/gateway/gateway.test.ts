@@ -10,7 +10,7 @@ import { beginCall, call, type GatewayChanges, gatewayTo, headOf } from "./suppo
 
 const fine: Handler = (_request, response) => answer(response, 200, { ok: true }, quotaHeaders);
 const token = "t".repeat(32);
-const headers = { authorization: `Bearer ${token}` };
+const bearer = { authorization: `Bearer ${token}` };
 
 const setup = async (handler = fine, changes: GatewayChanges = {}) =>
   gatewayTo(await startOpenPlatform(handler), changes);
@@ -224,7 +224,7 @@ describe("who may use the gateway", () => {
     expect((await call(url, "/v1/files/1")).status).toBe(401);
     const wrong = { authorization: `Bearer ${"u".repeat(32)}` };
     expect((await call(url, "/v1/files/1", { headers: wrong })).status).toBe(401);
-    expect((await call(url, "/v1/files/1", { headers })).status).toBe(200);
+    expect((await call(url, "/v1/files/1", { headers: bearer })).status).toBe(200);
     expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(1);
   });
 
@@ -253,7 +253,7 @@ describe("who may use the gateway", () => {
     expect(await Promise.all(["/healthz", "/readyz", "/metrics"].map(statusOf))).toEqual([200, 200, 401]);
     isReady = false;
     expect([await statusOf("/healthz"), await statusOf("/readyz")]).toEqual([200, 503]);
-    const read = await call(url, "/metrics", { headers });
+    const read = await call(url, "/metrics", { headers: bearer });
     expect([read.status, read.headers["content-type"], read.text]).toEqual([200, contentType, text]);
     expect(platform.seen).toEqual([]);
   });
@@ -278,7 +278,7 @@ describe("connections that send no whole request", () => {
       sockets.push(...some);
     }
     expect((await call(url, "/healthz")).status).toBe(200);
-    expect((await call(url, "/v1/files/1", { headers })).status).toBe(200);
+    expect((await call(url, "/v1/files/1", { headers: bearer })).status).toBe(200);
     await until("the oldest are closed", () => sockets.filter(({ closed }) => !closed).length <= 512);
     for (const socket of sockets) socket.destroy();
   });
