@@ -129,6 +129,12 @@ class Harness {
     return events.filter(({ fields }) => fields.automation === this.automation.name);
   }
 
+  /** What a dry run says of each SIM. */
+  async decisions(): Promise<Record<string, string>> {
+    const decided = await this.runs().dryRun(this.automation.name, 0);
+    return Object.fromEntries(decided.map(({ sim, decision }) => [sim ?? "", decision]));
+  }
+
   runs(): AutomationService {
     return automationService([this.automation], { ...this.harness, feed: this.feed });
   }
@@ -146,11 +152,8 @@ describe("automations", () => {
     const reported = await harness.reported();
     expect(reported.map(({ type }) => type)).toEqual(["automation.started"]);
     expect(reported[0]?.fields).toMatchObject({ on: "sim.added", events: "5", job: "apply", cause: run?.runId });
-    expect(await harness.log.record(harness.automation)).toMatchObject({
-      done: 5,
-      state: "active",
-      lastRef: run?.runId,
-    });
+    const record = await harness.log.record(harness.automation);
+    expect(record).toMatchObject({ done: 5, state: "active", lastRef: run?.runId });
   });
 
   it("an automation acts only on SIMs that match, have another class, and are still listed", async () => {
@@ -161,22 +164,13 @@ describe("automations", () => {
     const [gone = "", ...wrong] = await harness.appear(4, "s1.fast");
     harness.fleet.sandbox.fleet.remove([gone]);
     await harness.fleet.sync();
-    const shown = async (): Promise<Record<string, string>> => {
-      const decisions: Record<string, string> = {};
-      for (const { sim, decision } of await harness.runs().dryRun(harness.automation.name, 0))
-        decisions[sim ?? ""] = decision;
-      return decisions;
-    };
-    const left = {
-      ...Object.fromEntries(slow.map((id) => [id, "condition"])),
-      ...Object.fromEntries(right.map((id) => [id, "unchanged"])),
-      [gone]: "gone",
-    };
-    expect(await shown()).toEqual({ ...left, ...Object.fromEntries(wrong.map((id) => [id, "act"])) });
+    const each = (sims: string[], decision: string) => Object.fromEntries(sims.map((id) => [id, decision]));
+    const left = { ...each(slow, "condition"), ...each(right, "unchanged"), [gone]: "gone" };
+    expect(await harness.decisions()).toEqual({ ...left, ...each(wrong, "act") });
     expect(harness.tasks.runs.size).toBe(0);
     await harness.handle();
     expect(harness.tasks.changed.toSorted()).toEqual(wrong.toSorted());
-    expect(await shown()).toEqual({ ...left, ...Object.fromEntries(wrong.map((id) => [id, "done"])) });
+    expect(await harness.decisions()).toEqual({ ...left, ...each(wrong, "done") });
   });
 
   it("an automation can match fields of events that concern no SIM", async () => {
@@ -219,40 +213,8 @@ describe("automations", () => {
     await actOn(harness.automation, all, harness.harness);
     expect((await harness.log.record(harness.automation)).done).toBe(5);
     expect(head).not.toBe(await harness.feed.head());
-    expect([...harness.tasks.runs.values()].map(({ sims }) => sims.toSorted())).toEqual([
-      first.toSorted(),
-      second.toSorted(),
-    ]);
-  });
-
-  it("an automation that triggers itself is stopped with an event until a user resumes it", async () => {
-    const harness = await Harness.open({ on: ["sim.changed"] });
-    const { profile } = harness.fleet;
-    const [sim = "", other = ""] = harness.fleet.listed().keys();
-    const changed = (key: string, cause: string) => ({
-      ...({ type: "sim.changed", profile } as const),
-      fields: { sim: key, field: "speedClass", before: "=s1.slow", after: "=s1.fast", by: "run", cause },
-    });
-    harness.fleet.sandbox.fleet.edit(sim, { speedClass: "s1.fast" });
-    harness.fleet.sandbox.fleet.edit(other, { speedClass: "s1.fast" });
-    await harness.fleet.sync();
-    await harness.handle();
-    const [run] = harness.tasks.runs.keys();
-    // Its run changed the SIM, somebody changed it back, and the event of its own change comes.
-    await harness.feed.emit(changed(sim, run ?? ""));
-    await harness.handle();
-    expect(await harness.log.record(harness.automation)).toMatchObject({
-      state: "stopped",
-      reason: expect.stringContaining("would trigger itself"),
-    });
-    expect((await harness.reported()).map(({ type }) => type)).toEqual(["automation.started", "automation.stopped"]);
-    await harness.feed.emit(changed(other, "somebody"));
-    await harness.handle();
-    expect(harness.tasks.runs.size).toBe(1);
-    await harness.runs().resume(harness.automation.name, "cli:anna");
-    await harness.feed.emit(changed(other, "somebody"));
-    await harness.handle();
-    expect(harness.tasks.runs.size).toBe(2);
+    const changed = [...harness.tasks.runs.values()].map(({ sims }) => sims.toSorted());
+    expect(changed).toEqual([first.toSorted(), second.toSorted()]);
   });
 
   it("two automations that trigger each other are stopped as well", async () => {
@@ -269,11 +231,8 @@ describe("automations", () => {
     await actOn(b, led, a.harness);
     const second = a.tasks.others.at(-1);
     expect(second).not.toBe(first);
-    await actOn(
-      a.automation,
-      led.map((event) => ({ ...event, id: "9999999999999-0", fields: { cause: second?.id ?? "" } })),
-      a.harness,
-    );
+    const back = led.map((event) => ({ ...event, id: "9999999999999-0", fields: { cause: second?.id ?? "" } }));
+    await actOn(a.automation, back, a.harness);
     expect(await a.log.record(a.automation)).toMatchObject({ state: "stopped" });
     expect(await a.log.record(b)).toMatchObject({ state: "active" });
   });
@@ -285,10 +244,8 @@ describe("automations", () => {
     const late = await harness.appear(2);
     await harness.handle();
     expect(harness.tasks.changed).toHaveLength(5);
-    expect(await harness.log.record(harness.automation)).toMatchObject({
-      state: "stopped",
-      reason: "it would act on more than 5 events within an hour (maxPerHour)",
-    });
+    const reason = "it would act on more than 5 events within an hour (maxPerHour)";
+    expect(await harness.log.record(harness.automation)).toMatchObject({ state: "stopped", reason });
     const runs = harness.runs();
     const { name } = harness.automation;
     await expect(runs.replay(name, 0)).rejects.toMatchObject({ code: "AUTOMATION_STATE_CONFLICT" });
@@ -324,5 +281,39 @@ describe("automations", () => {
     expect(await runs.resume(harness.automation.name, "cli:anna")).toMatchObject({ state: "active", reason: null });
     expect((await harness.reported()).map(({ type }) => type)).toEqual(["automation.paused", "automation.resumed"]);
     await expect(runs.show("none")).rejects.toMatchObject({ code: "AUTOMATION_NOT_FOUND" });
+  });
+});
+
+describe("an automation that triggers itself", () => {
+  /** An automation whose run changed a SIM that was changed back, and that hears of the change of its own. */
+  const setup = async () => {
+    const harness = await Harness.open({ on: ["sim.changed"] });
+    const sims = [...harness.fleet.listed().keys()].slice(0, 2);
+    const hear = async (sim = "", cause = ""): Promise<void> => {
+      const fields = { sim, field: "speedClass", before: "=s1.slow", after: "=s1.fast", by: "run", cause };
+      await harness.feed.emit({ type: "sim.changed", profile: harness.fleet.profile, fields });
+      await harness.handle();
+    };
+    for (const sim of sims) harness.fleet.sandbox.fleet.edit(sim, { speedClass: "s1.fast" });
+    await harness.fleet.sync();
+    await harness.handle();
+    await hear(sims[0], [...harness.tasks.runs.keys()][0]);
+    return { harness, hearOfOther: () => hear(sims[1], "somebody") };
+  };
+
+  it("is stopped with an event", async () => {
+    const { harness } = await setup();
+    const reason = expect.stringContaining("would trigger itself") as unknown;
+    expect(await harness.log.record(harness.automation)).toMatchObject({ state: "stopped", reason });
+    expect((await harness.reported()).map(({ type }) => type)).toEqual(["automation.started", "automation.stopped"]);
+  });
+
+  it("acts on nothing until a user resumes it", async () => {
+    const { harness, hearOfOther } = await setup();
+    await hearOfOther();
+    expect(harness.tasks.runs.size).toBe(1);
+    await harness.runs().resume(harness.automation.name, "cli:anna");
+    await hearOfOther();
+    expect(harness.tasks.runs.size).toBe(2);
   });
 });

@@ -50,15 +50,10 @@ it("a rotation of credentials that was quarantined waits, shows why, and complet
   const context = harness.context();
   expect(await harness.work({ ...context, guard: deadly })).toEqual({ kind: "ended" });
   const record = await harness.record();
-  const hint = `continue with: simfleet credentials rotate ${record.name}`;
+  const message = `${reason}; continue with: simfleet credentials rotate ${record.name}`;
   const report = reportOfRotation(record, { rotation: harness.rotation, record, nowMs: harness.clock.wallMs() });
-  expect(report).toMatchObject({
-    state: "planned",
-    waitsFor: "quarantined",
-    reason: `${reason}; ${hint}`,
-    nextAt: null,
-  });
-  expect(report.problem).toMatchObject({ message: `${reason}; ${hint}`, nextAttemptAt: null });
+  expect(report).toMatchObject({ state: "planned", waitsFor: "quarantined", reason: message, nextAt: null });
+  expect(report.problem).toMatchObject({ message, nextAttemptAt: null });
   expect(await reported(harness.profile)).toEqual(["credential.quarantined"]);
   harness.clock.pass(86_400_000);
   expect(await statusOf(harness.profile, context)).toBe("none");
@@ -158,29 +153,18 @@ it("a delivery that kills three workers fails, and can be sent again", async () 
   await harness.log.redeliver(`ops.${id}`);
 });
 
+const watching = { condition: everySim, maxPerHour: 9 };
+const noSims = { inventory: { lookUp: () => Promise.resolve([]) }, keyColumnOf: () => "simId" };
+
 it("an automation whose task kills three workers is stopped, and shows why", async () => {
   const { redis, keys, open, die } = openGuards(place);
   const log = automationLog({ redis, keys, bounds: keptBounds });
-  const automation: Automation = {
-    name: "syncs",
-    profile: "default",
-    on: ["sync.completed"],
-    action: { job: "sync", profile: "default" },
-    condition: everySim,
-    maxPerHour: 9,
-  };
-  const event = { id: "1790000000000-1", type: "sync.completed", atMs: 1, profile: "default", fields: {} } as const;
-  const others = { inventory: { lookUp: () => Promise.resolve([]) }, keyColumnOf: () => "simId" } as const;
+  const profile = "default";
+  const action = { job: "sync", profile } as const;
+  const automation: Automation = { ...watching, name: "syncs", profile, on: ["sync.completed"], action };
+  const event = { id: "1790000000000-1", type: "sync.completed", atMs: 1, profile, fields: {} } as const;
   const act = (guard: PoisonGuard, begin: () => Promise<never>): Promise<unknown> => {
-    const deps = {
-      ...others,
-      redis,
-      keys,
-      log,
-      guard,
-      clock: systemClock,
-      tasks: { begin },
-    };
+    const deps = { ...noSims, redis, keys, log, guard, clock: systemClock, tasks: { begin } };
     return actOn(automation, [event], deps as unknown as AutomationDeps);
   };
   for (let death = 0; death < 3; death += 1) await die(act);
