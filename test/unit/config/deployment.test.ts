@@ -190,7 +190,7 @@ it("the tables in docs/reference/platform-definitions.md list the parameters of 
   }
 });
 
-it.each([
+const faults: [line: string, key: string, words: string][] = [
   ["path: /v2/credentials/{credentialsId}", "path", "must start with /v1/"],
   ["path: v1/credentials/{credentialsId}", "path", "must start with /v1/"],
   ["path: /v1/../{credentialsId}", "path", "must start with /v1/"],
@@ -210,7 +210,9 @@ it.each([
   ["userPath: /v1/x", "userPath", "is nothing that updateCredential has"],
   ["pth: /v1/x", "pth", "There is no such key. Did you mean path?"],
   ["group: null", "group", "is missing; it is the name of a group"],
-])("an operation with %s is reported at %s", (line, key, words) => {
+];
+
+it.each(faults)("an operation with %s is reported at %s", (line, key, words) => {
   const text = `extends: soracom\noperations:\n  updateCredential:\n    ${line}\n`;
   const { problems } = load("operation.yaml", text);
   expect(problems.map(({ where }) => where)).toEqual([

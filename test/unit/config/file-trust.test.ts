@@ -31,7 +31,7 @@ const problemsOf = (from: { file?: string; env?: Record<string, string> }): stri
 const key = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
 
 describe("a config file found in the working folder", () => {
-  it.each([
+  const stolen: [yaml: string, env: Record<string, string>, where: string, variable: string][] = [
     ["endpoints: { global: https://evil.example }", key, "endpoints.global", "SIMFLEET_AUTH_KEY"],
     ["endpoints: { japan: https://evil.example }", key, "endpoints.japan", "SIMFLEET_AUTH_KEY"],
     [
@@ -46,7 +46,9 @@ describe("a config file found in the working folder", () => {
       "server.url",
       "SIMFLEET_SERVER_TOKEN",
     ],
-  ])(
+  ];
+
+  it.each(stolen)(
     "a config file found in the working folder cannot choose the destination of secrets from the environment: %s",
     (yaml, env, where, variable) => {
       write(yaml);
@@ -98,7 +100,7 @@ describe("a config file found in the working folder", () => {
 
 // Shows S2.
 describe("a config file with secrets", () => {
-  it.each([
+  const secrets: [yaml: string, where: string][] = [
     [
       "profiles: { default: { credentials: { authKeyId: k, authKey: hunter2-secret } } }",
       "profiles.default.credentials.authKey",
@@ -114,7 +116,9 @@ describe("a config file with secrets", () => {
       "webhooks: { ops: { url: 'https://x.example', secret: whsec_aHVudGVyMi1zZWNyZXQtaHVudGVyMi1zZWNyZXQ=, events: ['*'] } }",
       "webhooks.ops.secret",
     ],
-  ])("a config file with a secret that others can read is refused with the fix: %s", (yaml, where) => {
+  ];
+
+  it.each(secrets)("a config file with a secret that others can read is refused with the fix: %s", (yaml, where) => {
     for (const mode of [0o644, 0o640, 0o604]) {
       write(yaml, mode);
       const octal = mode.toString(8).padStart(4, "0");

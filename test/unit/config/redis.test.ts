@@ -33,7 +33,7 @@ function at(...hosts: string[]) {
 }
 
 describe("the Redis address", () => {
-  it.each([
+  const addresses: [address: string, parts: object][] = [
     ["redis://host", {}],
     ["REDIS://host:6400", at("host:6400")],
     ["redis://host/", {}],
@@ -57,7 +57,9 @@ describe("the Redis address", () => {
     ["redis+cluster://a:1,b", { topology: "cluster", ...at("a:1", "b:6379") }],
     ["redis+cluster://a/0", { topology: "cluster", ...at("a:6379") }],
     ["RedisS+Cluster://:pw@a:1", { topology: "cluster", ...at("a:1"), password: "pw", isTls: true }],
-  ])("the Redis address %s is parsed", (address, deps) => {
+  ];
+
+  it.each(addresses)("the Redis address %s is parsed", (address, deps) => {
     expect(parseRedisUrl(address)).toEqual({ ...plain, ...deps });
   });
 

@@ -55,7 +55,7 @@ rotations:
     ]);
   });
 
-  it.each([
+  const refused: [string, settings: string, words: RegExp][] = [
     [
       "a secret that can be guessed",
       "generate: { field: key, length: 6, alphabet: abc }",
@@ -89,7 +89,9 @@ rotations:
       /rotations.a: must have either generate or from/,
     ],
     ["an empty way to a secret", "generate: ", /rotations.a: must have either generate or from/],
-  ])("a rotation cannot have %s", (_, settings, words) => {
+  ];
+
+  it.each(refused)("a rotation cannot have %s", (_, settings, words) => {
     const problems = problemsOf(`rotations: { a: { type: psk, sinks: [ { file: /x } ], ${settings} } }`);
     expect(problems).toEqual([expect.stringMatching(words)]);
   });

@@ -7,103 +7,98 @@ function faultsOf(yaml: string): Record<string, string> {
   return Object.fromEntries(problemsOf(yaml).map((problem) => problem.split(/: (.*)/s)));
 }
 
+/** The settings of an entry, and the fault that is reported at one of them. */
+type Faulty = [settings: string, at: string, fault: string | RegExp];
+
+/** All faults of a section with these entries are reported together, each with its path. */
+function expectFaults(section: string, faulty: readonly Faulty[]): void {
+  const pathOf = (n: number, at: string): string => [section, `e${n}`, at].filter((part) => part !== "").join(".");
+  const faults = faultsOf(`${section}:\n${faulty.map(([settings], n) => `  e${n}: { ${settings} }\n`).join("")}`);
+  for (const [n, [, at, fault]] of faulty.entries()) {
+    expect(faults).toHaveProperty([pathOf(n, at)], fault instanceof RegExp ? expect.stringMatching(fault) : fault);
+  }
+}
+
+const daily = 'cron: "0 3 * * *"';
 const missedFault = "must be `once`, `skip`, or `{ within: 15m }` (a whole number and s, m, h or d).";
 
+const scheduleOf = (settings: string) =>
+  reading(schedulesSection)(`schedules: { one: { cron: "0 8 * * 1-5", ${settings} } }`).schedules[0];
+
 describe("schedule settings", () => {
-  it("schedules are read with their defaults", () => {
-    const { schedules } = reading(schedulesSection)(`
-schedules:
-  nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync }
-  stadium-up: { cron: "0 8 * * 1-5", timezone: Asia/Tokyo, job: apply, where: "tags.site=stadium", speedClass: s1.fast, skipUnchanged: true }
-  stadium-down: { cron: "0 20 * * 1-5", timezone: Asia/Tokyo, job: apply, where: [tags.site=stadium, status=active], speedClass: s1.slow, maxFailures: 5%, overlap: cancel, jitterSeconds: 2.5 }
-  weekly: { cron: "0 7 * * 1", job: report, file: /data/fleet.json, missed: skip, frozen: wait }
-  guarded: { cron: "0 7 * * 1", job: sync, missed: { within: 90m }, pauseAfterFailures: 3 }
-`);
-    const names = ["nightly-sync", "stadium-up", "stadium-down", "weekly", "guarded"];
-    expect(schedules.map(({ name }) => name)).toEqual(names);
-    expect(schedules[0]).toMatchObject({
-      profile: "default",
-      jitterMs: 0,
-      overlap: "skip",
-      missed: "once",
-      frozen: "skip",
-      task: {
-        job: "sync",
-        profile: "default",
-      },
-      cron: {
-        text: "0 3 * * *",
-        timezone: "Asia/Tokyo",
-      },
+  it("a schedule needs few settings when the defaults apply", () => {
+    expect(scheduleOf("timezone: Asia/Tokyo, job: sync")).toMatchObject({
+      ...{ name: "one", profile: "default", jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" },
+      task: { job: "sync", profile: "default" },
+      cron: { text: "0 8 * * 1-5", timezone: "Asia/Tokyo" },
     });
-    expect(schedules[1]?.task).toMatchObject({
-      job: "apply",
-      from: { filter: { text: "tags.site=stadium" } },
-      operation: "set-speed-class",
-      set: { speedClass: "s1.fast" },
-      options: {
-        partial: false,
-        skipUnchanged: true,
-      },
-    });
-    expect(schedules[2]).toMatchObject({ overlap: "cancel", jitterMs: 2_500 });
-    expect(schedules[2]?.task).toMatchObject({
-      from: { filter: { text: "tags.site=stadium and status=active" } },
-      options: { maxFailures: { percent: 5 } },
-    });
-    expect(schedules[3]).toMatchObject({
-      missed: "skip",
-      frozen: "wait",
-      task: { job: "report", file: "/data/fleet.json" },
-    });
-    expect(schedules[4]).toMatchObject({ missed: { within: "90m", withinMs: 5_400_000 }, pauseAfterFailures: 3 });
   });
 
-  it("all errors of the schedules are reported together, each with its path", () => {
-    const faults = faultsOf(`
-schedules:
-  a: { cron: "0 25 * * *", job: sync }
-  b: { cron: "0 3 * * *", timezone: Asia/Tokio, job: sync }
-  c: { cron: "0 3 * * *", job: aply }
-  d: { cron: "0 3 * * *", job: apply, where: "tags.site" , speedClass: s1.fast }
-  e: { cron: "0 3 * * *", job: apply, file: x.csv, where: "status=ready", speedClass: s1.fast }
-  f: { cron: "0 3 * * *", job: apply, where: "a=b" }
-  g: { cron: "0 3 * * *", job: sync, speedClass: s1.fast }
-  h: { cron: "0 3 * * *", job: rotate, rotation: mqtt }
-  i: { cron: "0 3 * * *", job: sync, overlap: cancel }
-  j: { cron: "0 3 * * *", job: sync, profile: berlin }
-  k: { cron: "0 3 * * *", job: rotate-authkey }
-  l: { cron: "0 3 * * *", job: report }
-  m: { job: sync, crown: x }
-  n: { cron: "0 3 * * *", job: sync, missed: { within: 15min } }
-  o: { cron: "0 3 * * *", job: sync, missed: {} }
-  p: { cron: "0 3 * * *", job: sync, missed: { within: 15m, twice: true } }
-  q: { cron: "0 3 * * *", job: sync, missed: { within: 0m } }
-  r: { cron: "0 3 * * *", job: sync, missed: later }
-  s: { cron: "0 3 * * *", job: sync, pauseAfterFailures: 0 }
-  t: { cron: "0 3 * * *", job: sync, pauseAfterFailures: 1.5 }
+  it("schedules are read in the order of the file", () => {
+    const { schedules } = reading(schedulesSection)(`schedules:
+  nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync }
+  stadium-up: { cron: "0 8 * * 1-5", job: apply, where: "tags.site=stadium", speedClass: s1.fast }
+  weekly: { cron: "0 7 * * 1", job: report, file: /data/fleet.json }
 `);
-    expect(faults).toMatchObject({
-      "schedules.a.cron": expect.stringMatching(/is not a cron expression: got value 25 .* An example: 0 8/),
-      "schedules.b.timezone": expect.stringContaining("Asia/Tokyo"),
-      "schedules.c.job": expect.stringContaining("`apply`"),
-      "schedules.d.where": expect.stringContaining("cannot be read"),
-      "schedules.e.where": expect.stringContaining("exactly one"),
-      "schedules.f.speedClass": "is missing; set-speed-class needs it.",
-      "schedules.g.speedClass": "does not apply to the job sync.",
-      "schedules.h.rotation": expect.stringContaining("has to name an entry of rotations"),
-      "schedules.i.overlap": expect.stringContaining("only runs (job: apply) can be cancelled"),
-      "schedules.j.profile": expect.stringContaining("There is no profile berlin"),
-      "schedules.k.job": expect.stringContaining("authKeys.default"),
-      "schedules.l.file": expect.stringContaining("is missing"),
-      "schedules.m.cron": expect.stringContaining("is missing"),
-      "schedules.m.crown": expect.stringContaining("cron"),
-      ...Object.fromEntries(["n", "o", "q", "r"].map((name) => [`schedules.${name}.missed`, missedFault])),
-      "schedules.p.missed.twice": "There is no such setting.",
-      "schedules.s.pauseAfterFailures": "must be a whole number from 1 to 1000.",
-      "schedules.t.pauseAfterFailures": "must be a whole number from 1 to 1000.",
-    });
+    expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync", "stadium-up", "weekly"]);
   });
+
+  const atStadium = { filter: { text: "tags.site=stadium" } };
+  const ofActive = { filter: { text: "tags.site=stadium and status=active" } };
+  const fast = { operation: "set-speed-class", set: { speedClass: "s1.fast" } };
+  it.each<[string, string, object]>([
+    [
+      "changes SIMs",
+      "job: apply, where: tags.site=stadium, speedClass: s1.fast, skipUnchanged: true",
+      { task: { job: "apply", from: atStadium, ...fast, options: { partial: false, skipUnchanged: true } } },
+    ],
+    [
+      "has two conditions and may fail",
+      "job: apply, where: [tags.site=stadium, status=active], speedClass: s1.slow, maxFailures: 5%",
+      { task: { from: ofActive, options: { maxFailures: { percent: 5 } } } },
+    ],
+    [
+      "replaces what runs",
+      "job: apply, where: status=active, speedClass: s1.slow, overlap: cancel, jitterSeconds: 2.5",
+      { overlap: "cancel", jitterMs: 2_500 },
+    ],
+    [
+      "writes a report",
+      "job: report, file: /data/fleet.json, missed: skip, frozen: wait",
+      { missed: "skip", frozen: "wait", task: { job: "report", file: "/data/fleet.json" } },
+    ],
+    [
+      "is guarded",
+      "job: sync, missed: { within: 90m }, pauseAfterFailures: 3",
+      { missed: { within: "90m", withinMs: 5_400_000 }, pauseAfterFailures: 3 },
+    ],
+  ])("a schedule that %s is read", (_, settings, expected) => expect(scheduleOf(settings)).toMatchObject(expected));
+
+  const faulty: Faulty[] = [
+    ['cron: "0 25 * * *", job: sync', "cron", /is not a cron expression: got value 25 .* An example: 0 8/],
+    [`${daily}, timezone: Asia/Tokio, job: sync`, "timezone", /Asia\/Tokyo/],
+    [`${daily}, job: aply`, "job", /`apply`/],
+    [`${daily}, job: apply, where: "tags.site" , speedClass: s1.fast`, "where", /cannot be read/],
+    [`${daily}, job: apply, file: x.csv, where: "status=ready", speedClass: s1.fast`, "where", /exactly one/],
+    [`${daily}, job: apply, where: "a=b"`, "speedClass", "is missing; set-speed-class needs it."],
+    [`${daily}, job: sync, speedClass: s1.fast`, "speedClass", "does not apply to the job sync."],
+    [`${daily}, job: rotate, rotation: mqtt`, "rotation", /has to name an entry of rotations/],
+    [`${daily}, job: sync, overlap: cancel`, "overlap", /only runs \(job: apply\) can be cancelled/],
+    [`${daily}, job: sync, profile: berlin`, "profile", /There is no profile berlin/],
+    [`${daily}, job: rotate-authkey`, "job", /authKeys\.default/],
+    [`${daily}, job: report`, "file", /is missing/],
+    [`job: sync, crown: x`, "cron", /is missing/],
+    [`job: sync, crown: x`, "crown", /cron/],
+    [`${daily}, job: sync, missed: { within: 15min }`, "missed", missedFault],
+    [`${daily}, job: sync, missed: {}`, "missed", missedFault],
+    [`${daily}, job: sync, missed: { within: 0m }`, "missed", missedFault],
+    [`${daily}, job: sync, missed: later`, "missed", missedFault],
+    [`${daily}, job: sync, missed: { within: 15m, twice: true }`, "missed.twice", "There is no such setting."],
+    [`${daily}, job: sync, pauseAfterFailures: 0`, "pauseAfterFailures", "must be a whole number from 1 to 1000."],
+    [`${daily}, job: sync, pauseAfterFailures: 1.5`, "pauseAfterFailures", "must be a whole number from 1 to 1000."],
+  ];
+
+  it("all errors of the schedules are reported together, each with its path", () => expectFaults("schedules", faulty));
 });
 
 describe("freeze settings", () => {
@@ -122,26 +117,16 @@ freezes:
     ]);
   });
 
-  it("errors in freezes are reported", () => {
-    expect(
-      faultsOf(`
-freezes:
-  a: { from: "2026-12-24T00:00:00", to: "2027-01-04T09:00:00+09:00" }
-  b: { from: "2027-12-24T00:00:00Z", to: "2027-01-04T09:00:00Z" }
-  c: { from: "2027-12-24T00:00:00Z" }
-  d: { cron: "0 8 * * 1-5" }
-  e: { cron: "0 8 * *", minutes: 5 }
-  f: { cron: "0 8 * * *", minutes: 5, profile: tokyo }
-`),
-    ).toMatchObject({
-      "freezes.a.from": expect.stringContaining("with its offset"),
-      "freezes.b.to": "must be later than from.",
-      "freezes.c": "must have from and to together.",
-      "freezes.d": "must have cron and minutes together.",
-      "freezes.e.cron": expect.stringContaining("it has 4 fields"),
-      "freezes.f.profile": expect.stringContaining("There is no profile tokyo"),
-    });
-  });
+  const faulty: Faulty[] = [
+    ['from: "2026-12-24T00:00:00", to: "2027-01-04T09:00:00+09:00"', "from", /with its offset/],
+    ['from: "2027-12-24T00:00:00Z", to: "2027-01-04T09:00:00Z"', "to", "must be later than from."],
+    ['from: "2027-12-24T00:00:00Z"', "", "must have from and to together."],
+    ['cron: "0 8 * * 1-5"', "", "must have cron and minutes together."],
+    ['cron: "0 8 * *", minutes: 5', "cron", /it has 4 fields/],
+    ['cron: "0 8 * * *", minutes: 5, profile: tokyo', "profile", /There is no profile tokyo/],
+  ];
+
+  it("errors in freezes are reported", () => expectFaults("freezes", faulty));
 });
 
 describe("filters on unknown fields", () => {

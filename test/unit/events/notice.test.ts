@@ -11,7 +11,7 @@ function reported(type: string, fields: Record<string, string> = {}, profile = "
 const run = { run: "r-1", name: "stadium", total: "12345", done: "12000", skipped: "0", rejected: "300", failed: "45" };
 
 describe("event notices", () => {
-  it.each([
+  const sentences: [NoticeEvent, sentence: string][] = [
     [reported("run.completed", run), "Run r-1 “stadium” completed: 12000 of 12345 rows done, 45 failed, 300 rejected."],
     [
       reported("run.aborted", { ...run, reason: "more than 5 % of its rows failed." }),
@@ -31,7 +31,9 @@ describe("event notices", () => {
     ],
     [reported("newer.thing", { a: "1", b: "", c: "x y" }), "newer.thing: a 1, c x y"],
     [reported("newer.thing"), "newer.thing"],
-  ])("the notice of %j is a sentence", (event, sentence) => {
+  ];
+
+  it.each(sentences)("the notice of %j is a sentence", (event, sentence) => {
     expect(noticeOf(event)).toBe(sentence);
   });
 
@@ -58,7 +60,7 @@ describe("webhook messages", () => {
     expect(contentOf(event, "text")).toEqual({ body: noticeOf(event), contentType: "text/plain; charset=utf-8" });
   });
 
-  it.each([
+  const markup: [name: string, live: string][] = [
     ["@channel", "@channel"],
     ["@here", "@here"],
     ["@all please", "@all"],
@@ -74,7 +76,9 @@ describe("webhook messages", () => {
     ["<http://evil.example|press>", "<http"],
     ["![x](http://evil.example/x.png)", "]("],
     ["a\nb\u001b[2J\u202e", "\n"],
-  ])("a chat message neutralizes the markup in a run named %j", (name, live) => {
+  ];
+
+  it.each(markup)("a chat message neutralizes the markup in a run named %j", (name, live) => {
     const hostile = reported("run.paused", { run: "r-1", name, by: name, reason: name }, name);
     const slack = contentOf(hostile, "slack").body;
     const teams = contentOf(hostile, "teams").body;

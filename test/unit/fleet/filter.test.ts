@@ -154,7 +154,7 @@ describe("filter parsing", () => {
     ]);
   });
 
-  it.each([
+  const limits: [filter: string, bound: object][] = [
     ["a<5", { number: 5 }],
     ["a<0.5KB", { number: 500 }],
     ['a<"500MB"', { number: 500_000_000 }],
@@ -169,7 +169,11 @@ describe("filter parsing", () => {
     ["a<1.5h AGO", { ageMs: 5_400_000 }],
     ["a<30d ago", { ageMs: 2_592_000_000 }],
     ["a<2w ago", { ageMs: 1_209_600_000 }],
-  ])("the filter %s compares with %j", (text, to) => expect(conditionsOf(text)).toMatchObject([{ bound: to }]));
+  ];
+
+  it.each(limits)("the filter %s compares with %j", (text, to) =>
+    expect(conditionsOf(text)).toMatchObject([{ bound: to }]),
+  );
 
   it("a date or time in a filter is UTC without an offset, whatever the machine's time zone", () => {
     vi.stubEnv("TZ", "Asia/Tokyo");
@@ -197,7 +201,7 @@ describe("filter parsing", () => {
 describe("invalid filters", () => {
   const operators = "(=, !=, <, <=, >, >=, ^=, in, exists or not exists)";
   const noValue = "expected a value (write an empty one as two double quotes)";
-  it.each([
+  const faults: [text: string, fault: string][] = [
     ["", "expected a field name or ( at its end (character 1)"],
     ["   ", "expected a field name or ( at its end (character 4)"],
     ["=x", 'expected a field name or ( at "=x" (character 1)'],
@@ -229,7 +233,9 @@ describe("invalid filters", () => {
     ["(a=b c=d)", 'expected `and`, `or` or ) at " c=d)" (character 5)'],
     ["tags.site~ber", `expected an operator ${operators} at "~ber"`],
     ["tags.site^5", `expected an operator ${operators} at "^5"`],
-  ])("the invalid filter %j is refused: %s", (text, place) => expect(faultOf(text)).toContain(place));
+  ];
+
+  it.each(faults)("the invalid filter %j is refused: %s", (text, place) => expect(faultOf(text)).toContain(place));
 
   const bounds = "a number, a size such as 500MB, a date or time such as 2026-01-01, or an age such as 30d ago";
   it.each([
@@ -283,7 +289,7 @@ describe("filter matching", () => {
   const holds = (one: Condition, fields: ReadonlyMap<string, string>): boolean =>
     matches({ expression: one }, (name) => fields.get(name), 0);
 
-  it.each([
+  const ofOne: [filter: string, matches: boolean][] = [
     ["a=1", true],
     ["a=2", false],
     ["a!=1", false],
@@ -316,7 +322,9 @@ describe("filter matching", () => {
     ["a<1KB", true],
     ["b<5 or b>=5", false],
     ["not (b<5)", true],
-  ])("for a SIM with only a=1, the filter %s is %s", (text, expected) => {
+  ];
+
+  it.each(ofOne)("for a SIM with only a=1, the filter %s is %s", (text, expected) => {
     expect(matches(parseFilter(text), (name) => (name === "a" ? "1" : undefined), 0)).toBe(expected);
   });
 
@@ -335,7 +343,7 @@ describe("filter matching", () => {
 
   const nowMs = Date.UTC(2026, 5, 30);
   const hour = 3_600_000;
-  it.each([
+  const ofValues: [value: string, filter: string, matches: boolean][] = [
     ["500000001", "v>500MB", true],
     ["500000000", "v>500MB", false],
     ["5e+21", "v>500TB", true],
@@ -354,7 +362,9 @@ describe("filter matching", () => {
     ["2025-12-31", "v<2026-01-01", true],
     ["2026-01-01", "v<2026-01-01", false],
     ["2026-01-01T00:00:00Z", "v>5", false],
-  ])("at the end of June 2026 the value %j meets %s: %s", (value_, text, expected) => {
+  ];
+
+  it.each(ofValues)("at the end of June 2026 the value %j meets %s: %s", (value_, text, expected) => {
     expect(matches(parseFilter(text), () => value_, nowMs)).toBe(expected);
   });
 

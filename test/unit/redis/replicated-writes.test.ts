@@ -7,7 +7,7 @@ import { Script } from "#redis/script.ts";
 const script = Script.load(new URL("../../../src/limiter/pace.lua", import.meta.url));
 
 /** A connection whose pipeline answers the script with 1, and each wait with the given reply. */
-function connectionWith(replies: readonly unknown[]): { redis: Redis; commands: string[] } {
+function setup(replies: readonly unknown[]): { redis: Redis; commands: string[] } {
   const commands: string[] = [];
   const waits = [...replies];
   const pipeline = () => {
@@ -27,34 +27,14 @@ function connectionWith(replies: readonly unknown[]): { redis: Redis; commands: 
 }
 
 test.each([
-  [
-    "a file that has it",
-    { hasReplicas: false, acknowledgesFile: true },
-    [[1, 0]],
-    { commands: ["EVAL", "WAITAOF 1 0 3000"], reply: 1 },
-  ],
-  [
-    "a file that has it too late",
-    { hasReplicas: false, acknowledgesFile: true },
-    [[0, 0]],
-    { commands: ["EVAL", "WAITAOF 1 0 3000"], reply: undefined },
-  ],
-  [
-    "a replica and a file",
-    { hasReplicas: true, acknowledgesFile: true },
-    [1, [1, 0]],
-    { commands: ["EVAL", "WAIT 1 1000", "WAITAOF 1 0 3000"], reply: 1 },
-  ],
-  [
-    "a file alone of two",
-    { hasReplicas: true, acknowledgesFile: true },
-    [0, [1, 0]],
-    { commands: ["EVAL", "WAIT 1 1000", "WAITAOF 1 0 3000"], reply: undefined },
-  ],
-] as const)("a write ends with %s", async (_, needed, replies, { commands: expected, reply }) => {
-  const { redis, commands } = connectionWith(replies);
-  const written = replicatedWrites(() => redis, needed).run(script, ["k"], []);
+  ["a file that has it", false, [[1, 0]], 1],
+  ["a file that has it too late", false, [[0, 0]], undefined],
+  ["a replica and a file", true, [1, [1, 0]], 1],
+  ["a file alone of two", true, [0, [1, 0]], undefined],
+])("a write ends with %s", async (_, hasReplicas, replies, reply) => {
+  const { redis, commands } = setup(replies);
+  const written = replicatedWrites(() => redis, { hasReplicas, acknowledgesFile: true }).run(script, ["k"], []);
   if (reply === undefined) await expect(written).rejects.toThrow(NotReplicatedError);
   else expect(await written).toBe(reply);
-  expect(commands).toEqual(expected);
+  expect(commands).toEqual(["EVAL", ...(hasReplicas ? ["WAIT 1 1000"] : []), "WAITAOF 1 0 3000"]);
 });
