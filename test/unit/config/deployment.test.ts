@@ -140,26 +140,20 @@ it("the platform definition soracom has every operation and all Credential Set t
 });
 
 it("single keys of an operation can be overridden, and null removes a key, a type, or an operation", () => {
-  const text = [
-    "extends: soracom",
-    "auth: { ttlField: null }",
-    "credentialTypes: { psk: null, acme: [token] }",
-    "operations:",
-    "  listCredentials: { path: /v1/acme/credentials }",
-    "  listAuthKeys: { userPath: null, userGroup: null }",
-    "  renewToken: null",
-  ];
-  const { deployment, problems } = load("changes.yaml", text.join("\n"));
+  const text = `extends: soracom
+auth: { ttlField: null }
+credentialTypes: { psk: null, acme: [token] }
+operations:
+  listCredentials: { path: /v1/acme/credentials }
+  listAuthKeys: { userPath: null, userGroup: null }
+  renewToken: null`;
+  const { deployment, problems } = load("changes.yaml", text);
   expect(problems).toEqual([]);
   const { operations, credentialTypes } = deployment;
   expect(deployment.ttlField).toBeUndefined();
   expect([credentialTypes["psk"], credentialTypes["acme"]]).toEqual([undefined, ["token"]]);
-  expect(operations.listCredentials).toEqual({
-    method: "GET",
-    path: "/v1/acme/credentials",
-    statuses: [200],
-    group: "Credential",
-  });
+  const description = { method: "GET", path: "/v1/acme/credentials", statuses: [200], group: "Credential" };
+  expect(operations.listCredentials).toEqual(description);
   expect(operations.listAuthKeys).not.toHaveProperty("userPath");
   expect(operations).not.toHaveProperty("renewToken");
 });

@@ -161,41 +161,42 @@ rotations:
     });
   });
 
+  const ofPlatform = {
+    SIMFLEET_DEPLOYMENT: "soracom",
+    SIMFLEET_ENDPOINT_JAPAN: "https://jp.example.com",
+    SIMFLEET_COVERAGE: "jp",
+    SIMFLEET_PROFILE: "plant",
+    SIMFLEET_OPERATOR_ID: "OP1",
+    SIMFLEET_USER_NAME: "worker",
+    SIMFLEET_PASSWORD: "pass word",
+    SIMFLEET_TOKEN_TTL_SECONDS: "180",
+    SIMFLEET_JWKS_URL: "https://example.com/jwks",
+  };
+  const ofWorker = {
+    SIMFLEET_REDIS_URL: "redis://127.0.0.1:6379/2",
+    SIMFLEET_DATA_DIR: "/data",
+    SIMFLEET_RATE_PERIOD_SECONDS: "0.5",
+    SIMFLEET_RESERVE: "0.1",
+    SIMFLEET_HTTP_HOST: "0.0.0.0",
+    SIMFLEET_HTTP_PORT: "0",
+    SIMFLEET_HTTP_ADMIN_TOKEN: "admin-token-of-32-characters-.....",
+  };
+
   it("the environment can provide the complete configuration", () => {
-    const config = loadConfig({
-      env: {
-        SIMFLEET_REDIS_URL: "redis://127.0.0.1:6379/2",
-        SIMFLEET_DATA_DIR: "/data",
-        SIMFLEET_DEPLOYMENT: "soracom",
-        SIMFLEET_ENDPOINT_JAPAN: "https://jp.example.com",
-        SIMFLEET_COVERAGE: "jp",
-        SIMFLEET_PROFILE: "plant",
-        SIMFLEET_OPERATOR_ID: "OP1",
-        SIMFLEET_USER_NAME: "worker",
-        SIMFLEET_PASSWORD: "pass word",
-        SIMFLEET_TOKEN_TTL_SECONDS: "180",
-        SIMFLEET_JWKS_URL: "https://example.com/jwks",
-        SIMFLEET_RATE_PERIOD_SECONDS: "0.5",
-        SIMFLEET_RESERVE: "0.1",
-        SIMFLEET_HTTP_HOST: "0.0.0.0",
-        SIMFLEET_HTTP_PORT: "0",
-        SIMFLEET_HTTP_ADMIN_TOKEN: "admin-token-of-32-characters-.....",
-      },
-    });
+    const config = loadConfig({ env: { ...ofPlatform, ...ofWorker } });
     expect(config).toMatchObject({
-      redis: { addresses: [{ host: "127.0.0.1", port: 6379 }], database: 2 },
-      dataDir: "/data",
       deployment: { endpoints: { japan: "https://jp.example.com" }, ttlField: "tokenTimeoutSeconds" },
       profile: "plant",
+      profiles: { plant: { profile: { name: "plant", coverage: "jp" } } },
       tokenTtlSeconds: 180,
       tokenKey: { jwksUrl: "https://example.com/jwks" },
+      redis: { addresses: [{ host: "127.0.0.1", port: 6379 }], database: 2 },
+      dataDir: "/data",
       limits: { periodMs: 500, reserve: 0.1 },
       http: { host: "0.0.0.0", port: 0 },
     });
-    expect(config.profiles["plant"]).toMatchObject({
-      profile: { name: "plant", coverage: "jp" },
-      credentials: [{ kind: "sub-user", operatorId: "OP1", userName: "worker" }],
-    });
+    const user = { kind: "sub-user", operatorId: "OP1", userName: "worker" };
+    expect(config.profiles["plant"]?.credentials).toMatchObject([user]);
     expect(config.http.adminToken?.reveal()).toBe("admin-token-of-32-characters-.....");
   });
 

@@ -24,34 +24,32 @@ describe("rotation settings", () => {
   });
 
   it("all errors of the rotations are reported together, each with its path", () => {
-    const yaml = `
-rotations:
-  a:
-    typ: psk
-    generate: { field: key, bites: 3 }
-    strategy: sucessor
-    graceSeconds: -1
-    sinks: [ { file: /x, command: [y] }, { webhook: { url: "http://example.com" } }, { fil: /z } ]
-  b: { type: psk, from: { command: [x], file: /y }, sinks: [] }
-  "-c": {}
-  d: 7
-`;
-    expect(problemsOf(yaml)).toEqual([
+    const a =
+      "typ: psk, generate: { field: key, bites: 3 }, strategy: sucessor, graceSeconds: -1, sinks: [ { file: /x } ]";
+    const b = "type: psk, from: { command: [x], file: /y }, sinks: []";
+    expect(problemsOf(`rotations: { a: { ${a} }, b: { ${b} }, "-c": {}, d: 7 }`)).toEqual([
       "rotations.a.type: is missing; it is the type of a Credential Set.",
       "rotations.a.generate.bites: There is no such setting. Did you mean bytes?",
       "rotations.a.generate: must have either bytes or length.",
       "rotations.a.strategy: must be `successor` or `in-place`.",
       "rotations.a.graceSeconds: must be a number from 0 to 31536000.",
-      "rotations.a.sinks.0: must have exactly one of file, command, kubernetesSecret and webhook.",
-      "rotations.a.sinks.1.webhook.url: must be an https URL without a user name (http is allowed only for this machine).",
-      "rotations.a.sinks.1.webhook.secretFile: is missing; it is a path (`~` is not expanded).",
-      "rotations.a.sinks.2.fil: There is no such setting. Did you mean file?",
-      "rotations.a.sinks.2: must have exactly one of file, command, kubernetesSecret and webhook.",
       "rotations.a.typ: There is no such setting. Did you mean type?",
       "rotations.b.from: must have either command or file.",
       "rotations.b.sinks: must have a sink that is handed the new secret.",
       "rotations.-c: A name may have letters, digits, - and _, and must start and end with a letter or digit.",
       "rotations.d: must be a mapping of settings.",
+    ]);
+  });
+
+  it("all errors of the sinks of a rotation are reported together, each with its path", () => {
+    const sinks = '{ file: /x, command: [y] }, { webhook: { url: "http://example.com" } }, { fil: /z }';
+    const generate = "generate: { field: key, bytes: 32 }";
+    expect(problemsOf(`rotations: { a: { type: psk, ${generate}, sinks: [ ${sinks} ] } }`)).toEqual([
+      "rotations.a.sinks.0: must have exactly one of file, command, kubernetesSecret and webhook.",
+      "rotations.a.sinks.1.webhook.url: must be an https URL without a user name (http is allowed only for this machine).",
+      "rotations.a.sinks.1.webhook.secretFile: is missing; it is a path (`~` is not expanded).",
+      "rotations.a.sinks.2.fil: There is no such setting. Did you mean file?",
+      "rotations.a.sinks.2: must have exactly one of file, command, kubernetesSecret and webhook.",
     ]);
   });
 

@@ -27,8 +27,10 @@ const scheduleOf = (settings: string) =>
 
 describe("schedule settings", () => {
   it("a schedule needs few settings when the defaults apply", () => {
+    const usual = { profile: "default", jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" };
     expect(scheduleOf("timezone: Asia/Tokyo, job: sync")).toMatchObject({
-      ...{ name: "one", profile: "default", jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" },
+      name: "one",
+      ...usual,
       task: { job: "sync", profile: "default" },
       cron: { text: "0 8 * * 1-5", timezone: "Asia/Tokyo" },
     });

@@ -43,6 +43,16 @@ describe("event notices", () => {
   });
 });
 
+/** The texts of a chat message, wherever they are. */
+function textsIn(body: string): string[] {
+  const texts: string[] = [];
+  JSON.parse(body, (key, value: unknown) => {
+    if (key === "text") texts.push(String(value));
+    return value;
+  });
+  return texts;
+}
+
 describe("webhook messages", () => {
   const event = reported("run.completed", { ...run, name: '<!channel> & "co"' });
 
@@ -83,11 +93,7 @@ describe("webhook messages", () => {
     const slack = contentOf(hostile, "slack").body;
     const teams = contentOf(hostile, "teams").body;
     for (const body of [slack, teams]) {
-      const texts: string[] = [];
-      JSON.parse(body, (key, value: unknown) => {
-        if (key === "text") texts.push(String(value));
-        return value;
-      });
+      const texts = textsIn(body);
       expect(texts).toHaveLength(1);
       // Teams reads no angle brackets in this kind of text.
       if (body === slack || !live.startsWith("<")) expect(texts[0]).not.toContain(live);
@@ -99,29 +105,12 @@ describe("webhook messages", () => {
   });
 
   it("a Teams message is an Adaptive Card without markup", () => {
+    const body = [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text: noticeOf(event) }] }];
+    const content: unknown = expect.objectContaining({ type: "AdaptiveCard", version: "1.4", body });
+    const contentType = "application/vnd.microsoft.card.adaptive";
     expect(JSON.parse(contentOf(event, "teams").body)).toEqual({
       type: "message",
-      attachments: [
-        {
-          contentType: "application/vnd.microsoft.card.adaptive",
-          contentUrl: null,
-          content: expect.objectContaining({
-            type: "AdaptiveCard",
-            version: "1.4",
-            body: [
-              {
-                type: "RichTextBlock",
-                inlines: [
-                  {
-                    type: "TextRun",
-                    text: noticeOf(event),
-                  },
-                ],
-              },
-            ],
-          }),
-        },
-      ],
+      attachments: [{ contentType, contentUrl: null, content }],
     });
   });
 });

@@ -154,13 +154,12 @@ describe("log lines", () => {
       log.error({ error: refused }, "x");
       log.error({ error: new SimfleetError("INTERNAL", "oops") }, "x");
     });
+    const facts = { operation: "listSims", status: 400, mayHaveApplied: false };
     expect(JSON.parse(line).error).toEqual({
       name: "PlatformError",
       code: "PLATFORM_REJECTED",
       message: "no",
-      operation: "listSims",
-      status: 400,
-      mayHaveApplied: false,
+      ...facts,
     });
     expect(JSON.parse(internal).error.stack).toContain("oops");
   });
