@@ -7,6 +7,7 @@ import type { Page } from "playwright-core";
 import { afterAll, expect, it } from "vitest";
 import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
+import type { PageOptions } from "./support/browser.ts";
 import { tokens, webhookSecret } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
@@ -29,6 +30,26 @@ interface Syncs {
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the type of the report
 function untilReported<T>(what: string, path: string, holds: (reported: T) => boolean): Promise<void> {
   return until(what, async () => holds(await harness.ask<T>(path)));
+}
+
+interface Reported {
+  readonly name: string;
+  readonly state: string;
+  readonly running?: unknown;
+  readonly last?: unknown;
+}
+
+function untilIs(noun: "schedules" | "automations", name: string, holds: (one: Reported) => boolean): Promise<void> {
+  return untilReported<Record<string, Reported[]>>(`${name} is so`, `/v1/${noun}`, (reported) =>
+    (reported[noun] ?? []).some((one) => one.name === name && holds(one)),
+  );
+}
+
+/** A page of the dashboard. */
+async function setup(path: string, { width = 1280, token = tokens.operator }: Partial<PageOptions> = {}) {
+  const watched = await harness.page({ width, token });
+  await watched.page.goto(path);
+  return { watched, page: watched.page };
 }
 
 async function yes(page: Page, button: string): Promise<void> {
@@ -69,8 +90,7 @@ describeInBrowser(
         untilReported<{ rotations: Rotation[] }>("the rotation has come so far", "/v1/rotations", ({ rotations }) =>
           holds(rotations[0]),
         );
-      const { page } = await harness.page({ width: 1280, token: tokens.admin });
-      await page.goto("/#/credentials");
+      const { page } = await setup("/#/credentials", { token: tokens.admin });
       await page.getByRole("button", { name: "Rotate mqtt" }).click();
       await yes(page, "Rotate");
       await rotationIs((now) => now?.state === "created" && now.waitsFor === "confirmation");
@@ -85,66 +105,55 @@ describeInBrowser(
       await rotationIs((now) => now?.state === "switched" && now.credentialsId === made?.credentialsId);
     });
 
-    it("buttons pause, resume, and trigger a schedule and pause and resume an automation", async () => {
-      interface Reported {
-        readonly name: string;
-        readonly state: string;
-        readonly running?: unknown;
-        readonly last?: unknown;
-      }
-      const are = (noun: "schedules" | "automations", name: string, holds: (one: Reported) => boolean): Promise<void> =>
-        untilReported<Record<string, Reported[]>>(`${name} is so`, `/v1/${noun}`, (reported) =>
-          (reported[noun] ?? []).some((one) => one.name === name && holds(one)),
-        );
-      const watched = await harness.page({ width: 1280, token: tokens.operator });
-      const { page } = watched;
-      await page.goto("/#/schedules");
+    it.each([
+      ["schedules", "nightly-sync"],
+      ["automations", "new-sims-slow"],
+    ] as const)("buttons of %s pause and resume %s", async (noun, name) => {
+      const { watched, page } = await setup("/#/schedules");
+      await untilIs(noun, name, ({ state }) => state === "active");
+      await page.getByRole("button", { name: `Pause ${name}` }).click();
+      await untilIs(noun, name, ({ state }) => state === "paused");
+      await watched.putMessageAway();
+      await page.getByRole("button", { name: `Resume ${name}` }).click();
+      await untilIs(noun, name, ({ state }) => state === "active");
+      await watched.putMessageAway();
+    });
+
+    it("a button triggers a schedule, whose next times are shown", async () => {
+      const { page } = await setup("/#/schedules");
       const row = page.getByRole("row").filter({ hasText: "nightly-sync" });
       await row.getByText("Next 5 times").click();
       await row.getByText("03:00:00 Asia/Tokyo").nth(5).waitFor();
-      for (const [noun, name] of [
-        ["schedules", "nightly-sync"],
-        ["automations", "new-sims-slow"],
-      ] as const) {
-        await are(noun, name, ({ state }) => state === "active");
-        await page.getByRole("button", { name: `Pause ${name}` }).click();
-        await are(noun, name, ({ state }) => state === "paused");
-        await watched.putMessageAway();
-        await page.getByRole("button", { name: `Resume ${name}` }).click();
-        await are(noun, name, ({ state }) => state === "active");
-        await watched.putMessageAway();
-      }
       await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
       await yes(page, "Trigger now");
       await untilReported<Syncs>("the schedule has had the fleet read", "/v1/syncs", ({ syncs }) =>
         syncs.some(({ profile, state, sims }) => profile === "default" && state === "finished" && sims === 200),
       );
-      await are("schedules", "nightly-sync", ({ running, last }) => running !== null || last !== null);
+      await untilIs("schedules", "nightly-sync", ({ running, last }) => running !== null || last !== null);
     });
 
-    it("buttons test a webhook, resume a stopped one, and resend a message", async () => {
-      const untilIs = (state: string): Promise<void> =>
-        untilReported<{ webhooks: { state: string }[] }>(`the webhook is ${state}`, "/v1/webhooks", ({ webhooks }) =>
-          webhooks.every((one) => one.state === state),
-        );
-      const watched = await harness.page({ width: 360, token: tokens.operator });
-      const { page } = watched;
-      await page.goto("/#/schedules/webhooks");
+    it("a button tests a webhook", async () => {
+      const { watched, page } = await setup("/#/schedules/webhooks", { width: 360 });
       await page.getByRole("button", { name: "Test ops" }).click();
       await until("the test message has come", () =>
         receiver.received.some(({ body }) => body.type === "webhook.test"),
       );
       await watched.putMessageAway();
+    });
 
+    it("buttons resume a stopped webhook and resend a message", async () => {
+      const untilWebhookIs = (state: string): Promise<void> =>
+        untilReported<{ webhooks: { state: string }[] }>(`the webhook is ${state}`, "/v1/webhooks", ({ webhooks }) =>
+          webhooks.every((one) => one.state === state),
+        );
+      const { watched, page } = await setup("/#/schedules/webhooks", { width: 360 });
       receiver.answerWith(() => 410);
-      await harness.ask("/v1/runs", {
-        method: "POST",
-        csv: await harness.cli.read(await harness.cli.fleet("two.csv", 2)),
-      });
-      await untilIs("stopped");
+      const csv = await harness.cli.read(await harness.cli.fleet("two.csv", 2));
+      await harness.ask("/v1/runs", { method: "POST", csv });
+      await untilWebhookIs("stopped");
       receiver.answerWith(() => 204);
       await page.getByRole("button", { name: "Resume ops" }).click();
-      await untilIs("active");
+      await untilWebhookIs("active");
       await watched.putMessageAway();
 
       const refused = receiver.received.find(({ body }) => body.type.startsWith("run."));
@@ -161,57 +170,59 @@ describeInBrowser(
       expect(receiver.forged).toBe(0);
     });
 
-    it("a button freezes all changes and ends the freeze, and only an admin sees the audit entries", async () => {
-      interface Freeze {
-        readonly ordered: { readonly by: string; readonly reason: string; readonly until: string | null } | null;
-      }
-      const watched = await harness.page({ width: 360, token: tokens.admin });
-      const { page } = watched;
-      await page.goto("/#/schedules/freezes");
-      await page.getByRole("table", { name: "Freezes of the configuration" }).getByText("year-end").waitFor();
-      await page.getByLabel("Until", { exact: true }).fill("2020-01-01T00:00");
-      await page.getByText("Enter a time in the future.").waitFor();
+    interface Freeze {
+      readonly ordered: { readonly by: string; readonly reason: string; readonly until: string | null } | null;
+    }
+    const by = "token:the-admin";
+    const ordered = async () => (await harness.ask<Freeze>("/v1/freeze")).ordered;
+
+    /** A page of an admin who has frozen all changes. */
+    const setupFrozen = async () => {
+      const { watched, page } = await setup("/#/schedules/freezes", { width: 360, token: tokens.admin });
       await page.getByLabel("Until", { exact: true }).fill("2099-12-31T12:00");
       await page.getByLabel("Reason", { exact: true }).fill("incident 12");
       await page.keyboard.press("Enter");
       await page.getByRole("dialog").getByText("This pauses 0 runs in progress.").waitFor();
       await yes(page, "Freeze all changes");
-      const by = "token:the-admin";
-      await untilReported<Freeze>(
-        "everything is frozen",
-        "/v1/freeze",
-        ({ ordered }) => ordered?.reason === "incident 12",
-      );
-      expect((await harness.ask<Freeze>("/v1/freeze")).ordered).toMatchObject({
-        by,
-        until: new Date("2099-12-31T12:00").toISOString(),
-      });
+      await until("everything is frozen", async () => (await ordered())?.reason === "incident 12");
       await watched.putMessageAway();
+      return page;
+    };
 
+    it("a freeze ends at a time in the future", async () => {
+      const { page } = await setup("/#/schedules/freezes", { width: 360, token: tokens.admin });
+      await page.getByRole("table", { name: "Freezes of the configuration" }).getByText("year-end").waitFor();
+      await page.getByLabel("Until", { exact: true }).fill("2020-01-01T00:00");
+      await page.getByText("Enter a time in the future.").waitFor();
+    });
+
+    it("a button freezes all changes, and another ends the freeze, which the audit log shows", async () => {
+      const page = await setupFrozen();
+      expect(await ordered()).toMatchObject({ by, until: new Date("2099-12-31T12:00").toISOString() });
       await page.goto("/#/runs");
       await page.getByText("Changes are frozen").waitFor();
       await page.getByText(`${by} has frozen all changes: incident 12`, { exact: false }).first().waitFor();
       await page.getByRole("link", { name: "Freezes", exact: true }).last().click();
       await page.getByRole("button", { name: "End freeze", exact: true }).click();
       await yes(page, "End freeze");
-      await untilReported<Freeze>("changes continue", "/v1/freeze", ({ ordered }) => ordered === null);
+      await until("changes continue", async () => (await ordered()) === null);
       await page.getByRole("button", { name: "Freeze all changes" }).waitFor();
       await page.goto("/#/runs");
       await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
       await page.getByText("Changes are frozen").waitFor({ state: "detached" });
-
       await page.goto("/#/activity/audit");
       for (const method of ["POST", "DELETE"]) {
         const entry = page.getByRole("table", { name: "Changes" }).getByRole("row", { name: `${method} /v1/freeze` });
         await entry.filter({ hasText: by }).filter({ hasText: "done 200" }).waitFor();
       }
+    });
 
-      const others = await harness.page({ width: 1280, token: tokens.operator });
-      await others.page.goto("/#/activity/audit");
-      await others.page.getByText("Requires the role admin; yours is operator.").waitFor();
-      expect(await others.page.getByRole("link", { name: "Audit" }).count()).toBe(0);
-      await others.page.getByRole("link", { name: "Schedules" }).click();
-      const off = others.page.getByRole("button", { name: "Freeze all changes" });
+    it("an operator sees no audit log and cannot freeze changes", async () => {
+      const { page } = await setup("/#/activity/audit");
+      await page.getByText("Requires the role admin; yours is operator.").waitFor();
+      expect(await page.getByRole("link", { name: "Audit" }).count()).toBe(0);
+      await page.getByRole("link", { name: "Schedules" }).click();
+      const off = page.getByRole("button", { name: "Freeze all changes" });
       expect(await off.getAttribute("aria-disabled")).toBe("true");
     });
   },

@@ -1,7 +1,7 @@
 /** The SIM explorer: from a bar of the fleet over filters, search and order to the plan of a run. */
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { WatchedPage } from "./support/browser.ts";
+import type { PageOptions } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
@@ -29,8 +29,42 @@ async function countOf(where: string): Promise<number> {
   return count;
 }
 
-function rowsOf({ page }: WatchedPage) {
-  return page.getByRole("table", { name: "SIMs" }).getByRole("row");
+/** The list of the SIMs of a filter. */
+async function setup(where = "", { width = 1280, token = tokens.operator }: Partial<PageOptions> = {}) {
+  const watched = await harness.page({ width, token });
+  const { page } = watched;
+  await page.goto(where === "" ? "/#/sims" : `/#/sims?where=${encodeURIComponent(where)}`);
+  const rows = page.getByRole("table", { name: "SIMs" }).getByRole("row");
+  const shows = (sims: number): Promise<void> =>
+    page.getByText(`${sims.toLocaleString("en-US")} ${sims === 1 ? "SIM" : "SIMs"}`, { exact: true }).waitFor();
+  const filter = page.getByLabel("Filter, or a part of an ID");
+  /** Scrolls to the end. @returns how many SIMs are loaded */
+  const loadMore = async (): Promise<number> => {
+    await page.evaluate("document.querySelector('.long-list')?.scrollTo(0, 1e9)");
+    return Number.parseInt(((await page.getByText(/loaded$/).textContent()) ?? "").replace(",", ""), 10);
+  };
+  return { watched, page, rows, shows, filter, loadMore };
+}
+
+/** The form of a new run for more SIMs than a filter holds. */
+async function setupFileRun() {
+  const { page, loadMore } = await setup();
+  await expect.poll(loadMore, { timeout: 20_000 }).toBeGreaterThanOrEqual(600);
+  // Not `check`: a page of SIMs that arrives now is loaded and not selected.
+  await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).click();
+  const start = page.getByRole("button", { name: /^New run for [\d,]+ selected SIMs/ });
+  const count = /[\d,]+/.exec((await start.textContent()) ?? "")?.[0] ?? "";
+  await start.click();
+  await page.getByText("selected-sims.csv").waitFor();
+  const operation = page.getByLabel("Operation", { exact: true });
+  const plan = page.getByRole("region", { name: "Plan", exact: true });
+  /** Has the plan made. */
+  const planned = async (button: string, title: string): Promise<void> => {
+    await page.getByRole("button", { name: button }).click();
+    await page.getByText(`${title} · selected-sims.csv`).waitFor();
+    await plan.getByText(new RegExp(`^${count} rows`)).waitFor();
+  };
+  return { page, operation, planned };
 }
 
 describeInBrowser(
@@ -48,13 +82,14 @@ describeInBrowser(
     return harness;
   },
   () => {
-    it("a count of the fleet selects its SIMs, and conditions are added with a live count and removed", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.operator });
-      await page.goto("/#/sims");
+    it("a count of the fleet selects its SIMs", async () => {
+      const { page, shows } = await setup();
       await page.getByRole("list", { name: "SIMs by speed class" }).getByRole("link", { name: "s1.fast" }).click();
-      const fast = await countOf("speedClass=s1.fast");
-      await page.getByText(`${fast.toLocaleString("en-US")} SIMs`, { exact: true }).waitFor();
+      await shows(await countOf("speedClass=s1.fast"));
+    });
 
+    it("conditions are added with a live count and removed", async () => {
+      const { page, shows, filter } = await setup("speedClass=s1.fast");
       await page.getByText("Add a condition", { exact: true }).click();
       await page.getByLabel("Field", { exact: true }).fill("status");
       const suggested = "[...document.querySelectorAll('datalist option')].map(({ value }) => value)";
@@ -62,69 +97,62 @@ describeInBrowser(
       await page.getByLabel("Operator", { exact: true }).selectOption({ label: "is not" });
       await page.getByLabel("Value", { exact: true }).fill("active");
       const both = await countOf("speedClass=s1.fast and status!=active");
-      expect(both).toBeLessThan(fast);
+      expect(both).toBeLessThan(await countOf("speedClass=s1.fast"));
       await page.getByText(`${both} SIMs with this filter`).waitFor();
       await page.getByRole("button", { name: "Add", exact: true }).click();
-      await page.getByText(`${both} SIMs`, { exact: true }).waitFor();
+      await shows(both);
       expect(new URL(page.url()).hash).toContain("status");
-      const filter = page.getByLabel("Filter, or a part of an ID");
       expect(await filter.inputValue()).toBe("speedClass=s1.fast and status!=active");
       await filter.fill("status!=active");
       await page.keyboard.press("Enter");
-      await page
-        .getByText(`${(await countOf("status!=active")).toLocaleString("en-US")} SIMs`, { exact: true })
-        .waitFor();
+      await shows(await countOf("status!=active"));
     });
 
     it("a long list draws only the rows in sight, is sorted by a header, and loads more while it is scrolled", async () => {
-      const watched = await harness.page({ width: 1280, token: tokens.viewer });
-      const { page } = watched;
-      await page.goto("/#/sims");
+      const { page, rows, loadMore } = await setup("", { token: tokens.viewer });
       await page.getByText(/^[12]00 of [\d,]+ loaded$/).waitFor();
       await page.getByRole("button", { name: "SIM ID" }).click();
       const first = (await harness.ask<{ sims: { simId: string }[] }>("/v1/sims?sort=simId&limit=1000")).sims;
-      await rowsOf(watched)
-        .filter({ hasText: first[0]?.simId ?? "" })
-        .waitFor();
-      const loadMore = async (): Promise<number> => {
-        await page.evaluate("document.querySelector('.long-list').scrollTo(0, 1e9)");
-        return Number.parseInt(((await page.getByText(/loaded$/).textContent()) ?? "").replace(",", ""), 10);
-      };
+      const rowOf = (place: number) => rows.filter({ hasText: first[place]?.simId ?? "" });
+      await rowOf(0).waitFor();
       await expect.poll(loadMore, { timeout: 20_000 }).toBeGreaterThanOrEqual(900);
-      expect(await rowsOf(watched).count()).toBeLessThan(80);
-      const row = rowsOf(watched).filter({ hasText: first[250]?.simId ?? "" });
+      expect(await rows.count()).toBeLessThan(80);
       await page.evaluate("document.querySelector('.long-list').scrollTo(0, 250 * 29)");
-      await row.waitFor();
-      expect(await row.getAttribute("aria-rowindex")).toBe("252");
+      await rowOf(250).waitFor();
+      expect(await rowOf(250).getAttribute("aria-rowindex")).toBe("252");
     });
 
-    it("a search by SIM ID or IMSI, a saved filter and chosen columns work, and selected SIMs become a plan", async () => {
-      const watched = await harness.page({ width: 360, token: tokens.operator });
-      const { page } = watched;
-      const [one, two] = [harness.cli.simId(7), harness.cli.simId(8)];
-      const { imsi } = await harness.ask<{ imsi: string }>(`/v1/sims/${one}`);
-      await page.goto(`/#/sims?where=${encodeURIComponent("speedClass exists")}`);
-      const search = page.getByLabel("Filter, or a part of an ID");
-      await search.fill(imsi);
+    it("a search by IMSI finds a SIM, which a saved filter shows again", async () => {
+      const { page, rows, shows, filter } = await setup("speedClass exists", { width: 360 });
+      const one = harness.cli.simId(7);
+      await filter.fill((await harness.ask<{ imsi: string }>(`/v1/sims/${one}`)).imsi);
       await page.keyboard.press("Enter");
-      await page.getByText("1 SIM", { exact: true }).waitFor();
-      await rowsOf(watched).filter({ hasText: one }).waitFor();
+      await shows(1);
+      await rows.filter({ hasText: one }).waitFor();
       await page.getByText("Saved filters", { exact: true }).click();
       await page.getByLabel("Name", { exact: true }).fill("just one");
       await page.getByRole("button", { name: "Save this filter" }).click();
       await page.getByRole("link", { name: "just one" }).waitFor();
       await page.getByText("Saved filters", { exact: true }).click();
       await page.getByRole("button", { name: "Clear", exact: true }).click();
-      await page.getByText("3,000 SIMs", { exact: true }).waitFor();
+      await shows(3_000);
       await page.getByText("Saved filters", { exact: true }).click();
       await page.getByRole("link", { name: "just one" }).click();
-      await page.getByText("1 SIM", { exact: true }).waitFor();
+      await shows(1);
+    });
+
+    it("chosen columns are shown", async () => {
+      const { page } = await setup("speedClass exists", { width: 360 });
       await page.locator("summary", { hasText: "Columns" }).click();
       await page.getByLabel("Seen", { exact: true }).check();
       await page.getByRole("columnheader", { name: "Seen" }).waitFor();
+    });
 
-      await page.goto(`/#/sims?where=${encodeURIComponent(`simId in (${one}, ${two})`)}`);
-      await page.getByText("2 SIMs", { exact: true }).waitFor();
+    it("selected SIMs, or all of a filter, become a plan", async () => {
+      const ids = [harness.cli.simId(7), harness.cli.simId(8)];
+      const where = `simId in (${ids.join(", ")})`;
+      const { watched, page, shows } = await setup(where, { width: 360 });
+      await shows(2);
       // On a phone, the list is above the counts of the fleet.
       const top = async (name: string): Promise<number> =>
         (await page.getByRole("region", { name, exact: true }).first().boundingBox())?.y ?? 0;
@@ -132,49 +160,36 @@ describeInBrowser(
       await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).check();
       expect(await watched.overflow()).toBe(0);
       await page.getByRole("button", { name: "New run for 2 selected SIMs" }).click();
-      const filter = page.getByRole("textbox", { name: "Filter", exact: true });
-      await filter.waitFor();
-      expect((await filter.inputValue()).match(/\d{19}/g)?.toSorted()).toEqual([one, two].toSorted());
+      const ofRun = page.getByRole("textbox", { name: "Filter", exact: true });
+      await ofRun.waitFor();
+      expect((await ofRun.inputValue()).match(/\d{19}/g)?.toSorted()).toEqual(ids.toSorted());
       await page.goBack();
       await page.getByRole("button", { name: "New run for these SIMs" }).click();
-      await filter.waitFor();
-      expect(await filter.inputValue()).toBe(`simId in (${one}, ${two})`);
+      await ofRun.waitFor();
+      expect(await ofRun.inputValue()).toBe(where);
     });
 
     it("a selection of more SIMs than a filter holds becomes the plan of a file", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.operator });
-      await page.goto("/#/sims");
-      const loaded = async (): Promise<number> => {
-        await page.evaluate("document.querySelector('.long-list')?.scrollTo(0, 1e9)");
-        return Number.parseInt(((await page.getByText(/loaded$/).textContent()) ?? "").replace(",", ""), 10);
-      };
-      await expect.poll(loaded, { timeout: 20_000 }).toBeGreaterThanOrEqual(600);
-      // Not `check`: a page of SIMs that arrives now is loaded and not selected.
-      await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).click();
-      const start = page.getByRole("button", { name: /^New run for [\d,]+ selected SIMs/ });
-      const count = /[\d,]+/.exec((await start.textContent()) ?? "")?.[0] ?? "";
-      await start.click();
-      await page.getByText("selected-sims.csv").waitFor();
+      const { page, operation, planned } = await setupFileRun();
       await page.getByText("Enter a value for speedClass.").first().waitFor();
-      const operation = page.getByLabel("Operation", { exact: true });
       await operation.selectOption("set-expiry");
       const actions = page.getByLabel("expiryAction", { exact: true }).getByRole("option");
       expect((await actions.allTextContents())[0]).toBe("choose one");
       await operation.selectOption("set-speed-class");
       await page.getByLabel("speedClass", { exact: true }).fill("s1.slow");
-      await page.getByRole("button", { name: "Preview" }).click();
-      await page.getByText("set-speed-class · selected-sims.csv").waitFor();
-      const plan = page.getByRole("region", { name: "Plan", exact: true });
-      await plan.getByText(new RegExp(`^${count} rows`)).waitFor();
+      await planned("Preview", "set-speed-class");
+      await page.getByLabel("speedClass", { exact: true }).fill("s1.fast");
+      await planned("Update plan", "set-speed-class");
+    });
 
+    it("a secret input is sent in no address", async () => {
+      const { page, operation, planned } = await setupFileRun();
       const addresses: string[] = [];
       page.on("request", (request) => addresses.push(request.url()));
       await operation.selectOption("set-secret-tag");
       await page.getByText("Enter a value for word.").first().waitFor();
       await page.getByLabel("word", { exact: true }).fill(secret);
-      await page.getByRole("button", { name: "Update plan" }).click();
-      await page.getByText("set-secret-tag · selected-sims.csv").waitFor();
-      await plan.getByText(new RegExp(`^${count} rows`)).waitFor();
+      await planned("Preview", "set-secret-tag");
       expect(addresses.some((address) => address.includes("/v1/plans"))).toBe(true);
       expect(addresses.filter((address) => decodeURIComponent(address).includes("7F3A"))).toEqual([]);
       await page.getByRole("button", { name: "Start the run" }).click();
