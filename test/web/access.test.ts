@@ -11,6 +11,12 @@ interface Kept {
 }
 const kept = `({ session: sessionStorage.getItem("simfleet.token"), local: localStorage.getItem("simfleet.token") })`;
 
+async function setup(path: string, token?: string, width = 1280) {
+  const { page } = await harness.page({ width, ...(token && { token }) });
+  await page.goto(path);
+  return { page };
+}
+
 describeInBrowser(
   "dashboard sign-in",
   async () => (harness = await WebHarness.open()),
@@ -37,8 +43,7 @@ describeInBrowser(
     });
 
     it("sign-in outlives the tab only on request and never the sign-out", async () => {
-      const { page } = await harness.page({ width: 360 });
-      await page.goto("/");
+      const { page } = await setup("/", undefined, 360);
       await page.getByLabel("Token", { exact: true }).fill(tokens.operator);
       await page.getByLabel("Keep me signed in on this device").check();
       await page.getByRole("button", { name: "Sign in" }).click();
@@ -51,8 +56,7 @@ describeInBrowser(
     });
 
     it("sign-in is required again when the token is refused and then returns to the same page", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.viewer });
-      await page.goto("/#/quota?from=here");
+      const { page } = await setup("/#/quota?from=here", tokens.viewer);
       await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
       await page.route("**/v1/**", (route) => route.fulfill({ status: 401, body: "" }));
       await page.getByText("You were signed out").waitFor();
@@ -64,8 +68,7 @@ describeInBrowser(
     });
 
     it("the dashboard shows a viewer all data and the role that a button needs", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.viewer });
-      await page.goto("/#/sims");
+      const { page } = await setup("/#/sims", tokens.viewer);
       const sync = page.getByRole("button", { name: "Sync now" });
       expect(await sync.getAttribute("aria-disabled")).toBe("true");
       expect(await sync.getAttribute("title")).toBe("Requires the role operator; yours is viewer.");
@@ -111,8 +114,7 @@ describeInBrowser(
     });
 
     it("the dashboard reports an unreachable worker and recovers by itself", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.viewer });
-      await page.goto("/#/quota");
+      const { page } = await setup("/#/quota", tokens.viewer);
       await page.getByText("Loading the quotas …").waitFor({ state: "detached" });
       await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
       await page.route("**/v1/buckets", (route) => route.abort());

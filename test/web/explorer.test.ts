@@ -35,8 +35,8 @@ async function setup(where = "", { width = 1280, token = tokens.operator }: Part
   const { page } = watched;
   await page.goto(where === "" ? "/#/sims" : `/#/sims?where=${encodeURIComponent(where)}`);
   const rows = page.getByRole("table", { name: "SIMs" }).getByRole("row");
-  const shows = (sims: number): Promise<void> =>
-    page.getByText(`${sims.toLocaleString("en-US")} ${sims === 1 ? "SIM" : "SIMs"}`, { exact: true }).waitFor();
+  const shows = (count: number): Promise<void> =>
+    page.getByText(`${count.toLocaleString("en-US")} ${count === 1 ? "SIM" : "SIMs"}`, { exact: true }).waitFor();
   const filter = page.getByLabel("Filter, or a part of an ID");
   /** Scrolls to the end. @returns how many SIMs are loaded */
   const loadMore = async (): Promise<number> => {

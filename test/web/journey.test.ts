@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { isLong } from "../support/long.ts";
+import { until } from "../support/until.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
@@ -17,106 +18,134 @@ async function drop(page: Page, csv: string): Promise<void> {
   await page.getByText("fleet.csv", { exact: true }).waitFor();
 }
 
+/** What is chosen as a file: a new class for 60 SIMs, and a row that is not valid. */
+async function chosen() {
+  const csv = await harness.cli.read(await harness.cli.fleet("fleet.csv", 60, ["s1.minimum"]));
+  return {
+    name: "fleet.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from(`${csv}8.94231E+18,s1.minimum,ruined\n`),
+  };
+}
+
+/** Has the worker carry out a run to its end. */
+async function ended(path: string, csv?: string): Promise<string> {
+  const { runId } = await harness.ask<{ runId: string }>(path, { method: "POST", ...(csv && { csv }) });
+  await until("the run is over", async () => {
+    return (await harness.ask<{ finishedAt: string | null }>(`/v1/runs/${runId}`)).finishedAt !== null;
+  });
+  return runId;
+}
+
+const endedOfFile = async () => ended("/v1/runs?partial=true", (await chosen()).buffer.toString());
+const changes = /set-speed-class on OP0000000001 \(default\): .*s1\.fast → s1\.minimum \d+/;
+
+/** A page as large as a laptop's. */
+async function setup(path: string, token: string = tokens.operator) {
+  harness.cli.sandbox.throttle.changeLimit({ group: "Sim", limit: 1_000, afterMs: 0 });
+  const { page } = await harness.page({ width: 1280, token });
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.goto(path);
+  const height = (): Promise<number> => page.evaluate("document.documentElement.scrollHeight");
+  return { page, main: page.locator("main"), dialog: page.getByRole("dialog"), height };
+}
+
 describeInBrowser(
   "the dashboard",
-  async () => (harness = await WebHarness.open({ periodSeconds: 1 })),
+  async () => {
+    harness = await WebHarness.open({ periodSeconds: 1 });
+    await harness.sync();
+    return harness;
+  },
   () => {
     it("a file is uploaded, started and undone in eight clicks, and every step says what changes", async () => {
-      const { throttle } = harness.cli.sandbox;
-      throttle.changeLimit({ group: "Sim", limit: 1_000, afterMs: 0 });
-      await harness.sync();
-      const csv = await harness.cli.read(await harness.cli.fleet("fleet.csv", 60, ["s1.minimum"]));
-      const { page } = await harness.page({ width: 1280, token: tokens.operator });
-      await page.setViewportSize({ width: 1280, height: 900 });
-      await page.goto("/");
+      const { page, main, dialog } = await setup("/");
       let clicks = 0;
       const click = async (target: Locator): Promise<void> => {
         clicks += 1;
         await target.click();
       };
-      const main = page.locator("main");
       await click(page.getByRole("link", { name: "Runs", exact: true }));
       await click(main.getByRole("link", { name: "New run" }));
       const choosing = page.waitForEvent("filechooser");
       await click(page.getByLabel("CSV file", { exact: true }));
-      const buffer = Buffer.from(`${csv}8.94231E+18,s1.minimum,ruined\n`);
-      await (await choosing).setFiles({ name: "fleet.csv", mimeType: "text/csv", buffer });
-
+      await (await choosing).setFiles(await chosen());
       const plan = page.getByRole("region", { name: "Plan", exact: true });
-      const start = plan.getByRole("button", { name: "Start the run" });
-      const changes = /set-speed-class on OP0000000001 \(default\): .*s1\.fast → s1\.minimum \d+/;
       await plan.getByText(changes).waitFor();
       await plan.getByLabel(/^Skip \d+ unchanged, saves \d+ calls?$/).waitFor();
       await click(plan.getByLabel("Skip 1 invalid row"));
+      const start = plan.getByRole("button", { name: "Start the run" });
       await expect.poll(() => start.getAttribute("aria-disabled")).toBeNull();
-      // They stay in sight wherever one reads.
-      for (const at of ["0", "document.body.scrollHeight / 2", "document.body.scrollHeight"]) {
-        await page.evaluate(`scrollTo(0, ${at})`);
-        const { y = -1, height = 0 } = (await start.boundingBox()) ?? {};
-        expect(y).toBeGreaterThanOrEqual(0);
-        expect(y + height).toBeLessThanOrEqual(900);
-      }
       await click(start);
-      await page.getByRole("dialog").getByText(changes).waitFor();
-      await click(page.getByRole("dialog").getByRole("button", { name: "Start the run" }));
+      await dialog.getByText(changes).waitFor();
+      await click(dialog.getByRole("button", { name: "Start the run" }));
       await page.waitForURL(/#\/runs\/r-/);
-      const runId = page.url().split("/").at(-1) ?? "";
+      const { hash } = new URL(page.url());
       await page.getByText("completed, 1 not done", { exact: true }).waitFor();
-      await main.getByText(changes).waitFor();
-      await main.getByText(/^\d+ of 61 done/).waitFor();
-      await main.getByRole("img", { name: /^Calls per / }).waitFor();
-      // The whole page is two screens, and names the run once.
-      await page.getByRole("table", { name: "Rows of the run" }).getByRole("row").nth(10).waitFor();
-      expect(await page.evaluate<number>("document.documentElement.scrollHeight")).toBeLessThanOrEqual(1_800);
-      expect((await main.innerText()).split(runId).length - 1).toBe(1);
-
       await click(main.getByRole("button", { name: "Undo" }));
-      await page
-        .getByRole("dialog")
-        .getByText(/s1\.minimum → s1\.fast \d+/)
-        .waitFor();
-      await click(page.getByRole("dialog").getByRole("button", { name: /^Restore \d+ SIMs$/ }));
-      await page.waitForURL((url) => !url.hash.endsWith(runId));
+      await dialog.getByText(/s1\.minimum → s1\.fast \d+/).waitFor();
+      await click(dialog.getByRole("button", { name: /^Restore \d+ SIMs$/ }));
+      await page.waitForURL((url) => url.hash !== hash);
       await page.getByText("completed", { exact: true }).waitFor();
       expect(clicks).toBeLessThanOrEqual(8);
-
-      // What was undone cannot be undone again, and the audit log says what undid what.
-      const undoing = page.url().split("/").at(-1) ?? "";
-      await page.goto(`/#/runs/${runId}`);
-      await main.getByRole("button", { name: "Undo" }).click();
-      const restore = page.getByRole("dialog").getByRole("button", { name: "Restore 0 SIMs" });
-      await expect.poll(() => restore.getAttribute("title")).toMatch(/^nothing to restore/);
-      const admin = await harness.page({ width: 1280, token: tokens.admin });
-      await admin.page.goto("/#/audit");
-      const entries = admin.page.getByRole("table", { name: "Changes" }).getByRole("row");
-      const undone = entries.filter({ hasText: `undid ${runId} by ${undoing}` });
-      await undone.waitFor();
-      expect(await undone.getByRole("link").count()).toBe(2);
-      await entries
-        .filter({ hasText: "started a run" })
-        .filter({ hasText: /set-speed-class on OP0000000001 \(default\): .+ → s1\.minimum \d+/ })
-        .first()
-        .waitFor();
     });
 
     it("the summary tells what happened since a time, in one screen", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.viewer });
-      await page.setViewportSize({ width: 1280, height: 900 });
-      await page.goto("/#/activity");
+      const { page, height } = await setup("/#/activity", tokens.viewer);
       const failed = page.getByRole("region", { name: "Failed, late or waiting for you" });
       await failed.getByText(/completed: \d+ of 61 rows done, 1 rejected/).waitFor();
-      await page
-        .getByRole("region", { name: "Also ended" })
-        .getByText(/completed: \d+ of \d+ rows done/)
-        .waitFor();
+      const others = page.getByRole("region", { name: "Also ended" });
+      await others.getByText(/completed: \d+ of \d+ rows done/).waitFor();
       const counts = page.getByRole("region", { name: "Counts" });
       expect(await counts.innerText()).toMatch(/Runs ended\s+2\s+1 with rows not done/);
       for (const said of ["Schedules", "Secrets", "Other problems", "External changes", "Rate-limited (429)"])
         expect(await counts.getByText(said).count()).toBe(1);
-      expect(await page.evaluate<number>("document.documentElement.scrollHeight")).toBeLessThanOrEqual(900);
+      expect(await height()).toBeLessThanOrEqual(900);
       await page.getByLabel("Since a time").fill("2099-01-01T00:00");
       await page.getByText("Nothing failed, ran late or needs your attention.").waitFor();
       expect(page.url()).toContain("since=2099");
+    });
+
+    it("the button that starts a run stays in sight wherever one reads its plan", async () => {
+      const { page } = await setup("/#/new");
+      await page.getByLabel("CSV file", { exact: true }).setInputFiles(await chosen());
+      const plan = page.getByRole("region", { name: "Plan", exact: true });
+      await plan.getByText(changes).waitFor();
+      for (const at of ["0", "document.body.scrollHeight / 2", "document.body.scrollHeight"]) {
+        await page.evaluate(`scrollTo(0, ${at})`);
+        const box = await plan.getByRole("button", { name: "Start the run" }).boundingBox();
+        const { y = -1, height = 0 } = box ?? {};
+        expect(y).toBeGreaterThanOrEqual(0);
+        expect(y + height).toBeLessThanOrEqual(900);
+      }
+    });
+
+    it("a run that was undone cannot be undone again, and the audit log says what undid what", async () => {
+      const runId = await endedOfFile();
+      const undoing = await ended(`/v1/runs/${runId}/undo`);
+      const { main, dialog } = await setup(`/#/runs/${runId}`);
+      await main.getByRole("button", { name: "Undo" }).click();
+      const restore = dialog.getByRole("button", { name: "Restore 0 SIMs" });
+      await expect.poll(() => restore.getAttribute("title")).toMatch(/^nothing to restore/);
+      const { page } = await setup("/#/audit", tokens.admin);
+      const entries = page.getByRole("table", { name: "Changes" }).getByRole("row");
+      const undone = entries.filter({ hasText: `undid ${runId} by ${undoing}` });
+      await undone.waitFor();
+      expect(await undone.getByRole("link").count()).toBe(2);
+      const started = entries.filter({ hasText: "started a run" });
+      const hasText = /set-speed-class on OP0000000001 \(default\): .+ → s1\.minimum \d+/;
+      await started.filter({ hasText }).first().waitFor();
+    });
+
+    it("the whole page of a run is two screens, says what changed, and names the run once", async () => {
+      const runId = await endedOfFile();
+      const { page, main, height } = await setup(`/#/runs/${runId}`);
+      await main.getByText(changes).waitFor();
+      await main.getByText(/^\d+ of 61 done/).waitFor();
+      await main.getByRole("img", { name: /^Calls per / }).waitFor();
+      await page.getByRole("table", { name: "Rows of the run" }).getByRole("row").nth(10).waitFor();
+      expect(await height()).toBeLessThanOrEqual(1_800);
+      expect((await main.innerText()).split(runId).length - 1).toBe(1);
     });
 
     it.each(isLong ? [1280, 360] : [1280])(

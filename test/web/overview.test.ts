@@ -19,6 +19,23 @@ let harness: WebHarness;
 let runId: string;
 const missing = [7, 8, 9].map((n) => `894231999999999999${n}`);
 
+interface RunSummary {
+  readonly windows: readonly { readonly at: string }[];
+  readonly windowSeconds: number;
+}
+
+async function setup(path: string, token: string = tokens.viewer) {
+  const { page } = await harness.page({ width: 1280, token });
+  await page.goto(path);
+  /** Retries rows of the run of the page, and goes to the run that does. */
+  const retry = async (button: string, confirmed: string): Promise<void> => {
+    await page.getByRole("button", { name: button }).click();
+    await page.getByRole("dialog").getByRole("button", { name: confirmed }).click();
+    await page.waitForURL((url) => url.hash.includes("/r-") && !url.hash.includes(runId));
+  };
+  return { page, retry };
+}
+
 describeInBrowser(
   "the overview",
   async () => {
@@ -74,18 +91,12 @@ describeInBrowser(
       await expect.poll(() => webhook.textContent()).toMatch(/^failingWebhook \w+: it answered 404$/);
     });
 
-    it("a run page groups reasons with their rows, which are searched, downloaded and retried one by one or together", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.operator });
-      await page.goto(`/#/runs/${runId}`);
-      // A screen reader hears the numbers that the chart shows.
+    it("a run page draws its calls and rows as charts, whose numbers a screen reader hears", async () => {
+      const { page } = await setup(`/#/runs/${runId}`);
       await page.getByRole("img", { name: /^Calls per .*; calls: 8 in total, \d at most/ }).waitFor();
       await page.getByRole("img", { name: /^Rows per .*: 5 in total, \d at most; not done: 3 in total/ }).waitFor();
       // A bar for each window, in one path: the first starts within its share of the chart, and the last ends in the chart.
-      interface Windows {
-        readonly windows: readonly { readonly at: string }[];
-        readonly windowSeconds: number;
-      }
-      const { windows, windowSeconds } = await harness.ask<Windows>(`/v1/runs/${runId}/summary`);
+      const { windows, windowSeconds } = await harness.ask<RunSummary>(`/v1/runs/${runId}/summary`);
       const [firstMs = 0, lastMs = 0] = [windows[0], windows.at(-1)].map((one) => Date.parse(one?.at ?? ""));
       const bars = Math.round((lastMs - firstMs) / (windowSeconds * 1_000)) + 1;
       const chart = page.getByRole("img", { name: /^Calls per / });
@@ -96,6 +107,10 @@ describeInBrowser(
       expect(bar.x - box.x - axisWidth).toBeGreaterThan(-1);
       expect(bar.x - box.x - axisWidth).toBeLessThan(share / 2);
       expect(bar.x + bar.width).toBeLessThan(box.x + box.width + 1);
+    });
+
+    it("a run page says what was done and groups reasons with their rows, which are downloaded", async () => {
+      const { page } = await setup(`/#/runs/${runId}`, tokens.operator);
       await page.getByText("5 of 8 done").waitFor();
       await page.getByText("completed, 3 not done", { exact: true }).waitFor();
       await page.getByText(/^set-speed-class on OP0000000001 \(default\): .+ → .+/).waitFor();
@@ -103,28 +118,27 @@ describeInBrowser(
       await page.getByRole("button", { name: "Download rejected rows" }).click();
       const lines = (await readFile(await (await coming).path(), "utf8")).trim().split(/\r?\n/);
       expect(lines.slice(1).map((line) => line.split(",")[0])).toEqual(missing);
+    });
+
+    it("a row that is not done is searched and retried alone", async () => {
+      const { page, retry } = await setup(`/#/runs/${runId}`, tokens.operator);
       const reasons = page.getByRole("table", { name: "Why rows are not done" });
-      await reasons
-        .getByRole("link", { name: /^Show the rows/ })
-        .first()
-        .click();
+      const show = reasons.getByRole("link", { name: /^Show the rows/ });
+      await show.first().click();
       const rows = page.getByRole("table", { name: "Rows of the run" }).getByRole("row");
       await expect.poll(() => rows.count()).toBe(4);
       await page.getByLabel("SIM ID or IMSI").fill("99998");
       await expect.poll(() => rows.count()).toBe(2);
-      await page.getByRole("button", { name: "Retry line 8" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Retry 1 row" }).click();
-      await page.waitForURL((url) => url.hash.includes("/r-") && !url.hash.includes(runId));
-      await page
-        .getByText(missing[1] ?? "")
-        .first()
-        .waitFor();
+      await retry("Retry line 8", "Retry 1 row");
+      const sim = page.getByText(missing[1] ?? "");
+      await sim.first().waitFor();
       // A retry that did nothing is not green.
       await page.getByText("completed, 1 not done", { exact: true }).waitFor();
-      await page.goto(`/#/runs/${runId}`);
-      await page.getByRole("button", { name: "Retry these 3" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Retry 3 rows" }).click();
-      await page.waitForURL((url) => url.hash.includes("/r-") && !url.hash.includes(runId));
+    });
+
+    it("all rows that are not done are retried together", async () => {
+      const { page, retry } = await setup(`/#/runs/${runId}`, tokens.operator);
+      await retry("Retry these 3", "Retry 3 rows");
       await page.getByText("0 of 3 done").waitFor();
     });
 
@@ -144,9 +158,8 @@ describeInBrowser(
       expect(page.url()).toContain("bucket=");
     });
 
-    it("Ctrl-K finds pages, SIMs and runs, keys lead to pages, and an id is copied", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.viewer });
-      await page.goto("/#/sims");
+    it("Ctrl-K finds pages, SIMs and runs, and an id is copied", async () => {
+      const { page } = await setup("/#/sims");
       await page.getByRole("heading", { name: "SIMs", level: 1 }).waitFor();
       const input = page.getByRole("combobox", { name: "Search and commands" });
       await page.keyboard.press("Control+k");
@@ -162,7 +175,11 @@ describeInBrowser(
       const copy = page.getByRole("button", { name: `Copy ${sim}` });
       await copy.first().click();
       expect(await page.evaluate<string>("navigator.clipboard.readText()")).toBe(sim);
+    });
 
+    it("keys lead to pages, and can be switched off", async () => {
+      const { page } = await setup("/#/sims");
+      await page.getByRole("heading", { name: "SIMs", level: 1 }).waitFor();
       await page.keyboard.press("g");
       await page.keyboard.press("q");
       await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
@@ -171,7 +188,11 @@ describeInBrowser(
       await page.keyboard.press("Escape");
       await page.keyboard.press("g");
       await page.keyboard.press("o");
-      await page.goto("/#/no-such-page");
+      expect(new URL(page.url()).hash).toBe("#/quota");
+    });
+
+    it("an address without a page says so", async () => {
+      const { page } = await setup("/#/no-such-page");
       await page.getByText("There is no page at this address").waitFor();
     });
 
