@@ -17,6 +17,18 @@ async function setup(path: string, token?: string, width = 1280) {
   return { page };
 }
 
+/** The Credential Sets, and all that the page and the responses to it have shown. */
+async function setupCredentials() {
+  const { page } = await setup("/", tokens.admin);
+  const answers: Promise<string>[] = [];
+  page.on("response", (response) => {
+    if (response.url().includes("/v1/credentials")) answers.push(response.text().catch(() => ""));
+  });
+  await page.goto("/#/credentials");
+  const shown = async () => `${await page.content()}${(await Promise.all(answers)).join("")}`;
+  return { page, credentials: harness.cli.sandbox.state.credentials, shown };
+}
+
 describeInBrowser(
   "dashboard sign-in",
   async () => (harness = await WebHarness.open()),
@@ -80,14 +92,8 @@ describeInBrowser(
       expect(posts).toEqual([]);
     });
 
-    it("an administrator creates, replaces and deletes a Credential Set whose secret is never shown", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.admin });
-      const answers: Promise<string>[] = [];
-      page.on("response", (response) => {
-        if (response.url().includes("/v1/credentials")) answers.push(response.text().catch(() => ""));
-      });
-      const { credentials } = harness.cli.sandbox.state;
-      await page.goto("/#/credentials");
+    it("an administrator creates a Credential Set whose secret is never shown", async () => {
+      const { page, credentials, shown } = await setupCredentials();
       await page.locator("summary", { hasText: "Create a Credential Set" }).click();
       const create = page.getByRole("form", { name: "Create a Credential Set" });
       await create.getByLabel("ID", { exact: true }).fill("by-hand");
@@ -96,21 +102,26 @@ describeInBrowser(
       await create.getByRole("button", { name: "Create" }).click();
       await page.getByRole("button", { name: "Replace the secret of by-hand" }).click();
       expect(credentials.secretOf("by-hand")).toEqual({ key: "canary-first" });
+      expect(await shown()).not.toContain("canary");
+    });
 
-      const replace = page.getByRole("form", { name: "Replace the secret of by-hand" });
+    it("an administrator replaces the secret of a Credential Set and deletes the set", async () => {
+      harness.cli.sandbox.state.credentials.create("old-one", { type: "psk", credentials: { key: "canary-first" } });
+      const { page, credentials, shown } = await setupCredentials();
+      await page.getByRole("button", { name: "Replace the secret of old-one" }).click();
+      const replace = page.getByRole("form", { name: "Replace the secret of old-one" });
       expect(await replace.getByLabel("Secret", { exact: true }).inputValue()).toBe("");
       const buffer = Buffer.from("canary\nsecond\n");
       await replace.getByLabel("Secret from a file").setInputFiles({ name: "x", mimeType: "text/plain", buffer });
       await replace.getByRole("button", { name: "Replace" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Replace" }).click();
       await replace.waitFor({ state: "detached" });
-      expect(credentials.secretOf("by-hand")).toEqual({ key: "canary\nsecond" });
-
-      await page.getByRole("button", { name: "Delete by-hand" }).click();
+      expect(credentials.secretOf("old-one")).toEqual({ key: "canary\nsecond" });
+      await page.getByRole("button", { name: "Delete old-one" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-      await page.getByRole("button", { name: "Delete by-hand" }).waitFor({ state: "detached" });
-      expect(credentials.all.some(({ credentialsId }) => credentialsId === "by-hand")).toBe(false);
-      expect(`${await page.content()}${(await Promise.all(answers)).join("")}`).not.toContain("canary");
+      await page.getByRole("button", { name: "Delete old-one" }).waitFor({ state: "detached" });
+      expect(credentials.all.some(({ credentialsId }) => credentialsId === "old-one")).toBe(false);
+      expect(await shown()).not.toContain("canary");
     });
 
     it("the dashboard reports an unreachable worker and recovers by itself", async () => {

@@ -75,6 +75,37 @@ const isChosenInSight = `(() => {
   return top >= Math.max(0, list.top) - 1 && bottom <= Math.min(innerHeight, list.bottom) + 1;
 })()`;
 
+/** A page that axe can look at. */
+async function setup(path: string, { width = 1280, token = tokens.operator }: { width?: number; token?: string } = {}) {
+  const watched = await harness.page({ width, isExamined: true, ...(token && { token }) });
+  const { page } = watched;
+  await page.goto(path);
+  return { watched, page };
+}
+
+/** Presses Tab until the focus is on something that is called so. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press("Tab");
+    const called = await page.evaluate<string>(
+      "(() => { const at = document.activeElement; return at.labels?.[0]?.textContent || at.getAttribute('aria-label') || at.textContent; })()",
+    );
+    if (called.trim() === name) return;
+  }
+  throw new Error(`Tab does not reach ${name}`);
+}
+
+/** The command palette, with what is found for a text. */
+async function setupPalette(text = "") {
+  const { watched, page } = await setup("/#/quota");
+  await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+  await page.keyboard.press("Control+k");
+  const palette = page.getByRole("dialog", { name: "Search and commands" });
+  await palette.getByRole("option").nth(5).waitFor();
+  await page.keyboard.type(text);
+  return { watched, page, palette };
+}
+
 describeInBrowser(
   "accessibility of the dashboard",
   async () => {
@@ -91,48 +122,40 @@ describeInBrowser(
       { timeout: 600_000 },
       async () => {
         const found: string[] = [];
-        const watched = await harness.page({ width: 1280, isExamined: true, token: tokens.admin });
-        const { page } = watched;
-        for (const [name, { place, seen }] of Object.entries(views)) {
+        const { watched, page } = await setup("/", { token: tokens.admin });
+        for (const [title, { place, seen }] of Object.entries(views)) {
           await page.setViewportSize({ width: 1280, height: 860 });
           await page.goto(place());
-          await page
-            .getByRole("heading", {
-              level: 1,
-              name: name === "SIM" ? /^SIM / : (name.split(",")[0] ?? ""),
-              exact: true,
-            })
-            .waitFor();
+          const name = title === "SIM" ? /^SIM / : (title.split(",")[0] ?? "");
+          await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
           await seen(page);
-          await page
-            .getByText(/^Loading /)
-            .first()
-            .waitFor({ state: "detached" });
-          found.push(...(await findingsInLooks(watched, name, looks)));
+          const loading = page.getByText(/^Loading /);
+          await loading.first().waitFor({ state: "detached" });
+          found.push(...(await findingsInLooks(watched, title, looks)));
         }
         await harness.ask("/v1/freeze", { method: "DELETE" });
         expect(found).toEqual([]);
       },
     );
 
-    it("the sign-in page and an open dialog pass axe", async () => {
-      const signedOut = await harness.page({ width: 360, isExamined: true });
-      await signedOut.page.goto("/");
-      await signedOut.page.getByRole("heading", { name: "Sign in" }).waitFor();
-      expect(await findings(signedOut)).toEqual([]);
+    it("the sign-in page passes axe", async () => {
+      const { watched, page } = await setup("/", { width: 360, token: "" });
+      await page.getByRole("heading", { name: "Sign in" }).waitFor();
+      expect(await findings(watched)).toEqual([]);
+    });
 
-      const signedIn = await harness.page({ width: 360, isExamined: true, token: tokens.operator });
-      await signedIn.page.goto(views.forty?.place() ?? "");
-      await signedIn.page.getByRole("button", { name: "Undo" }).click();
-      await signedIn.page.getByRole("dialog").waitFor();
-      expect(await findings(signedIn)).toEqual([]);
-      await signedIn.page.keyboard.press("Escape");
-      await signedIn.page.getByRole("dialog").waitFor({ state: "detached" });
-      const focused = await signedIn.page.evaluate<string>("document.activeElement.textContent");
-      expect(focused).toBe("Undo");
+    it("an open dialog passes axe, and the focus returns to its button", async () => {
+      const { watched, page } = await setup(views.forty?.place() ?? "", { width: 360 });
+      await page.getByRole("button", { name: "Undo" }).click();
+      await page.getByRole("dialog").waitFor();
+      expect(await findings(watched)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      expect(await page.evaluate<string>("document.activeElement.textContent")).toBe("Undo");
+    });
 
-      const { page } = signedIn;
-      await page.goto("/#/new");
+    it("the dialog that asks for a number of SIMs passes axe", async () => {
+      const { watched, page } = await setup("/#/new", { width: 360 });
       await page.getByLabel("Operation", { exact: true }).selectOption("set-expiry-terminate");
       await page.getByRole("radio", { name: "A filter" }).check({ force: true });
       await page.getByLabel("Filter", { exact: true }).fill(`simId=${harness.cli.simId(50)}`);
@@ -140,41 +163,35 @@ describeInBrowser(
       await page.getByRole("button", { name: "Preview" }).click();
       await page.getByRole("button", { name: "Start the run" }).click();
       await page.getByLabel("Number of SIMs").waitFor();
-      expect(await findings(signedIn)).toEqual([]);
+      expect(await findings(watched)).toEqual([]);
     });
 
-    it("the command palette passes axe in all variants and works by keyboard alone", async () => {
-      const watched = await harness.page({ width: 1280, isExamined: true, token: tokens.operator });
-      const { page } = watched;
-      await page.goto("/#/quota");
-      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
-      await page.keyboard.press("Control+k");
-      const palette = page.getByRole("dialog", { name: "Search and commands" });
-      await palette.getByRole("option").nth(5).waitFor();
+    it("the command palette passes axe in all variants", async () => {
+      const { watched, page, palette } = await setupPalette();
       expect(await findingsInLooks(watched, "palette", looks)).toEqual([]);
       await page.keyboard.type("no such thing");
       await palette.getByText("Nothing found.").waitFor();
       expect(await findings(watched)).toEqual([]);
+    });
 
-      await page.keyboard.press("Control+a");
-      await page.keyboard.type("e");
+    it("the command palette moves through its options by keyboard and keeps the chosen one in sight", async () => {
+      const { page, palette } = await setupPalette("e");
       const chosen = palette.getByRole("option", { selected: true });
       const options = await palette.getByRole("option").allTextContents();
       await page.setViewportSize({ width: 1280, height: 300 });
       for (const option of options) {
         expect(await chosen.textContent()).toBe(option);
-        expect(await chosen.getAttribute("id")).toBe(
-          await palette.getByRole("combobox").getAttribute("aria-activedescendant"),
-        );
-        await expect
-          .poll(() => page.evaluate<boolean>(isChosenInSight), { message: `${option} is in sight` })
-          .toBe(true);
+        const active = await palette.getByRole("combobox").getAttribute("aria-activedescendant");
+        expect(await chosen.getAttribute("id")).toBe(active);
+        const isInSight = () => page.evaluate<boolean>(isChosenInSight);
+        await expect.poll(isInSight, { message: `${option} is in sight` }).toBe(true);
         await page.keyboard.press("ArrowDown");
       }
       expect(await chosen.textContent()).toBe(options[0]);
+    });
 
-      await page.keyboard.press("Control+a");
-      await page.keyboard.type("forty");
+    it("the command palette opens a run by keyboard, and the focus is on its page", async () => {
+      const { page, palette } = await setupPalette("forty");
       await palette.getByRole("option", { name: "forty" }).waitFor();
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "forty", level: 1 }).waitFor();
@@ -182,11 +199,8 @@ describeInBrowser(
     });
 
     it("the list of shortcuts passes axe in all variants and works by keyboard alone", async () => {
-      const watched = await harness.page({ width: 1280, isExamined: true, token: tokens.operator });
-      const { page } = watched;
-      await page.goto("/#/quota");
+      const { watched, page } = await setup("/#/quota");
       await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
-      const focused = (): Promise<string> => page.evaluate("document.activeElement.textContent");
       await page.getByRole("link", { name: "Runs", exact: true }).focus();
       await page.keyboard.press("?");
       const list = page.getByRole("dialog", { name: "Shortcuts" });
@@ -194,11 +208,21 @@ describeInBrowser(
       expect(await findingsInLooks(watched, "shortcuts", looks)).toEqual([]);
       await page.setViewportSize({ width: 1280, height: 860 });
       expect(await page.evaluate<string>("document.activeElement.type")).toBe("checkbox");
+      await page.keyboard.press("Escape");
+      await list.waitFor({ state: "detached" });
+      expect(await page.evaluate<string>("document.activeElement.textContent")).toContain("Runs");
+    });
+
+    it("without single-key shortcuts, only Ctrl-K opens something, and the focus returns", async () => {
+      const { page } = await setup("/#/quota");
+      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+      await page.getByRole("link", { name: "Runs", exact: true }).focus();
+      await page.keyboard.press("?");
+      const list = page.getByRole("dialog", { name: "Shortcuts" });
+      await list.waitFor();
       await page.keyboard.press("Space");
       await page.keyboard.press("Escape");
       await list.waitFor({ state: "detached" });
-      expect(await focused()).toContain("Runs");
-
       await page.keyboard.press("n");
       await page.keyboard.press("?");
       await page.keyboard.press("Control+k");
@@ -206,45 +230,32 @@ describeInBrowser(
       expect(await list.count()).toBe(0);
       expect(new URL(page.url()).hash).toBe("#/quota");
       await page.keyboard.press("Escape");
-      expect(await focused()).toContain("Runs");
+      expect(await page.evaluate<string>("document.activeElement.textContent")).toContain("Runs");
     });
 
     it("a run can be planned, started and undone by keyboard only", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.operator });
-      await page.goto("/#/new");
+      const { page } = await setup("/#/new");
       await page.getByRole("heading", { name: "New run", level: 1 }).waitFor();
-      /** Presses Tab until the focus is on something that is called so. */
-      const tabTo = async (name: string): Promise<void> => {
-        for (let presses = 0; presses < 60; presses += 1) {
-          await page.keyboard.press("Tab");
-          const called = await page.evaluate<string>(
-            "(() => { const at = document.activeElement; return at.labels?.[0]?.textContent || at.getAttribute('aria-label') || at.textContent; })()",
-          );
-          if (called.trim() === name) return;
-        }
-        throw new Error(`Tab does not reach ${name}`);
+      const press = async (button: string): Promise<void> => {
+        await tabTo(page, button);
+        await page.keyboard.press("Enter");
       };
-      await tabTo("A CSV file");
+      await tabTo(page, "A CSV file");
       await page.keyboard.press("ArrowRight");
-      await tabTo("Filter");
+      await tabTo(page, "Filter");
       await page.keyboard.type(`simId=${harness.cli.simId(50)}`);
-      await tabTo("speedClass");
+      await tabTo(page, "speedClass");
       await page.keyboard.type("s1.fast");
-      await tabTo("Preview");
-      await page.keyboard.press("Enter");
+      await press("Preview");
       await page.getByRole("table", { name: "Rows of the plan" }).waitFor();
-      await tabTo("Start the run");
-      await page.keyboard.press("Enter");
+      await press("Start the run");
       await page.getByRole("dialog").waitFor();
-      await tabTo("Start the run");
-      await page.keyboard.press("Enter");
+      await press("Start the run");
       await page.waitForURL(/#\/runs\/r-/);
       await page.getByText("completed", { exact: true }).waitFor();
-      await tabTo("Undo");
-      await page.keyboard.press("Enter");
+      await press("Undo");
       await page.getByRole("dialog").waitFor();
-      await tabTo("Restore 1 SIM");
-      await page.keyboard.press("Enter");
+      await press("Restore 1 SIM");
       await page.getByText("undoes").waitFor();
       await page.getByText("completed", { exact: true }).waitFor();
     });

@@ -15,12 +15,22 @@ function simsAt(...places: number[]): string {
   return `simId in (${places.map((place) => harness.cli.simId(place)).join(", ")})`;
 }
 
-/** Fills in a run for the SIMs of a filter. */
-async function chosen(page: Page, operation: string, where: string): Promise<void> {
+/** A run for the SIMs of a filter that is filled in. */
+async function setup(operation: string, where: string, width: 360 | 1280) {
+  const { page } = await harness.page({ width, token: tokens.operator });
   await page.goto("/#/new");
   await page.getByLabel("Operation", { exact: true }).selectOption(operation);
   await page.getByRole("radio", { name: "A filter" }).check({ force: true });
   await page.getByLabel("Filter", { exact: true }).fill(where);
+  return { page, start: page.getByRole("dialog").getByRole("button", { name: "Start the run" }) };
+}
+
+/** The page of a SIM. */
+async function setupSim(sim: string) {
+  const watched = await harness.page({ width: 1280, token: tokens.operator });
+  const { page } = watched;
+  await page.goto(`/#/sims/${sim}`);
+  return { watched, page };
 }
 
 async function previewed(page: Page): Promise<void> {
@@ -49,8 +59,7 @@ describeInBrowser(
   () => {
     it("an operation runs for the SIMs of a filter with an entered value and is undone", async () => {
       const groupId = harness.cli.sandbox.state.groups.all[1]?.groupId ?? "";
-      const { page } = await harness.page({ width: 360, token: tokens.operator });
-      await chosen(page, "set-group", simsAt(1, 2));
+      const { page, start } = await setup("set-group", simsAt(1, 2), 360);
       await page.getByText("Put the SIM into a group.").waitFor();
       const preview = page.getByRole("button", { name: "Preview" });
       expect(await preview.getAttribute("title")).toBe("Enter a value for groupId.");
@@ -58,7 +67,7 @@ describeInBrowser(
       await previewed(page);
       await page.getByRole("button", { name: "Start the run" }).click();
       await page.getByText("and undo it later").waitFor();
-      await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
+      await start.click();
       const runId = await untilCompleted(page);
       expect((await onPlatform(1)).groupId).toBe(groupId);
 
@@ -73,15 +82,13 @@ describeInBrowser(
     });
 
     it("an irreversible operation starts only with the typed number of SIMs and skips SIMs it does not allow", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.operator });
-      await chosen(page, "terminate", simsAt(20, 21, 22));
+      const { page, start } = await setup("terminate", simsAt(20, 21, 22), 1280);
       await page.getByText("Irreversible: to confirm, type the number of SIMs.").waitFor();
       await previewed(page);
       await page.getByLabel("Skip 1 invalid row").check();
       await page.getByText("The change of 2 SIMs is irreversible.").waitFor();
       await page.getByText(/ · 1 rejected · 2 calls/).waitFor();
       await page.getByRole("button", { name: "Start the run" }).click();
-      const start = page.getByRole("dialog").getByRole("button", { name: "Start the run" });
       const typed = page.getByLabel("Number of SIMs");
       for (const wrong of ["", "3"]) {
         await typed.fill(wrong);
@@ -97,38 +104,48 @@ describeInBrowser(
       expect(await page.getByRole("button", { name: "Undo" }).count()).toBe(0);
     });
 
-    it("an operation links to its SIM's page, which shows its current state and its history", async () => {
-      const watched = await harness.page({ width: 1280, token: tokens.operator });
-      const { page } = watched;
+    it("a run links to the page of its SIM, whose timeline names the run", async () => {
+      const { page } = await harness.page({ width: 1280, token: tokens.operator });
       const sim = harness.cli.simId(5);
-      const where = `simId=${sim}`;
       const csv = `simId,speedClass\n${sim},s1.fast\n`;
       const { runId } = await harness.ask<{ runId: string }>("/v1/runs?name=faster", { method: "POST", csv });
       await page.goto(`/#/runs/${runId}`);
       await page.getByRole("link", { name: sim }).click();
       await page.getByRole("heading", { name: `SIM ${sim}`, level: 1 }).waitFor();
       await page.getByRole("table", { name: "Timeline" }).getByRole("link", { name: "faster" }).waitFor();
+    });
 
+    it("the page of a SIM shows where the platform's record differs, and leads to a run", async () => {
+      const sim = harness.cli.simId(6);
       harness.cli.sandbox.fleet.edit(sim, { tags: { site: "osaka" } });
+      const { page } = await setupSim(sim);
+      const fields = page.getByRole("table", { name: "Fields", exact: true });
+      // The buttons move when the SIM is there, and a click that they move away from is lost.
+      await fields.getByRole("row").nth(1).waitFor();
       await page.getByRole("button", { name: "Read from the platform now" }).click();
-      const changed = page.getByRole("table", { name: "Fields", exact: true }).getByRole("row", { name: "Tag site" });
+      const changed = fields.getByRole("row", { name: "Tag site" });
       await changed.getByText("differs").waitFor();
       expect(await changed.textContent()).toContain("osaka");
+      await page.getByRole("link", { name: "New run for this SIM" }).click();
+      expect(await page.getByLabel("Filter", { exact: true }).inputValue()).toBe(`simId=${sim}`);
+    });
 
+    it("the page of a SIM says why its status history is not available", async () => {
+      const { watched, page } = await setupSim(harness.cli.simId(5));
+      await page.getByRole("table", { name: "Fields", exact: true }).getByRole("row").nth(1).waitFor();
       await page.route("**/statuses*", (route) => {
         const problems = [{ where: "operations.getSimStatusHistory", message: "is not in the platform definition" }];
         return route.fulfill({ status: 409, json: { code: "CONFIG_INVALID", detail: "no", problems } });
       });
       await page.getByRole("button", { name: "Read the status history" }).click();
-      await page
-        .getByText("Not available: the platform definition does not describe operations.getSimStatusHistory.")
-        .waitFor();
+      const missing = "the platform definition does not describe operations.getSimStatusHistory.";
+      await page.getByText(`Not available: ${missing}`).waitFor();
       expect(await page.getByRole("button", { name: "Read the status history" }).count()).toBe(0);
       expect(watched.faults.splice(0)).toEqual([expect.stringContaining("statuses?profile=default answered 409")]);
+    });
 
-      await page.getByRole("link", { name: "New run for this SIM" }).click();
-      expect(await page.getByLabel("Filter", { exact: true }).inputValue()).toBe(where);
-      await page.goto("/#/sims/8999");
+    it("the page of a SIM that is not known says so", async () => {
+      const { watched, page } = await setupSim("8999");
       await page.getByText("This SIM is not in the inventory of the profile default").waitFor();
       expect(watched.faults.splice(0)).toEqual([expect.stringContaining("/v1/sims/8999?profile=default answered 404")]);
     });
