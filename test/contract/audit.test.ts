@@ -7,9 +7,18 @@ import { until } from "../support/until.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
 
-async function entriesOf(harness: ControlHarness): Promise<AuditEntry[]> {
-  const answer = await harness.ask("/v1/audit?limit=1000", { as: "admin" });
+async function entriesOf(harness: ControlHarness, query = "limit=1000"): Promise<AuditEntry[]> {
+  const answer = await harness.ask(`/v1/audit?${query}`, { as: "admin" });
   return ((await answer.json()) as { entries: AuditEntry[] }).entries;
+}
+
+/** A worker with entries of three changes: freezes of an administrator and an operator, and a sync. */
+async function setupThree(): Promise<ControlHarness> {
+  const harness = await ControlHarness.open();
+  await harness.ask("/v1/freeze", { as: "admin", method: "POST" });
+  for (const path of ["/v1/freeze", "/v1/syncs"]) await harness.ask(path, { as: "operator", method: "POST" });
+  await until("all are recorded", async () => (await entriesOf(harness)).length === 3);
+  return harness;
 }
 
 /** Sends a request whole and closes the connection at once, before any answer. */
@@ -75,39 +84,32 @@ describe("the audit log", () => {
     harness.audit.finish = () => Promise.reject(new Error("gone"));
     expect((await harness.ask("/v1/freeze", { as: "admin", method: "POST" })).status).toBe(200);
     const [entry] = await entriesOf(harness);
-    expect(entry).toMatchObject({
-      who: "token:admin",
-      action: "POST /v1/freeze",
-      result: "not recorded",
-      status: null,
-    });
+    const result = { result: "not recorded", status: null };
+    expect(entry).toMatchObject({ who: "token:admin", action: "POST /v1/freeze", ...result });
     expect(harness.log.join("")).toContain("the result of a change could not be recorded");
   });
 
-  test("the audit log is filtered by person, kind and time, and exported as CSV", async () => {
-    await using harness = await ControlHarness.open();
-    await harness.ask("/v1/freeze", { as: "admin", method: "POST" });
-    await harness.ask("/v1/freeze", { as: "operator", method: "POST" });
-    await until("both are recorded", async () => (await entriesOf(harness)).length === 2);
-    const found = async (query: string): Promise<(string | null)[]> => {
-      const answer = await harness.ask(`/v1/audit?${query}`, { as: "admin" });
-      return ((await answer.json()) as { entries: AuditEntry[] }).entries.map(({ who }) => who);
-    };
+  test("the audit log is filtered by person, kind and time", async () => {
+    await using harness = await setupThree();
+    const found = async (query: string): Promise<(string | null)[]> =>
+      (await entriesOf(harness, query)).map(({ who }) => who);
     const now = new Date(Date.now() + 60_000).toISOString();
-    expect(await found("who=token:operator")).toEqual(["token:operator"]);
-    await harness.ask("/v1/syncs", { as: "operator", method: "POST" });
-    await until("the sync is recorded", async () => (await entriesOf(harness)).length === 3);
+    expect(await found("who=token:operator&kind=freezes")).toEqual(["token:operator"]);
+    expect(await found("who=token:operator")).toEqual(["token:operator", "token:operator"]);
     expect(await found("kind=syncs")).toEqual(["token:operator"]);
     expect(await found("kind=syncs&kind=freezes&who=token:admin")).toEqual(["token:admin"]);
     expect(await found("kind=runs")).toEqual([]);
-    const words = ["audit", "list", "--kind", "syncs", "--kind", "runs", "--since", "1h", "--json"];
-    const { stdout } = await runCommand(harness, words, "remote");
-    expect((JSON.parse(stdout) as { entries: AuditEntry[] }).entries.map(({ action }) => action)).toEqual([
-      "POST /v1/syncs",
-    ]);
     expect(await found(`since=${now}`)).toEqual([]);
     expect(await found(`until=${now}`)).toHaveLength(3);
     expect(await found("until=2020-01-01T00:00:00Z")).toEqual([]);
+  });
+
+  test("the audit log is filtered by a command, and exported as CSV", async () => {
+    await using harness = await setupThree();
+    const words = ["audit", "list", "--kind", "syncs", "--kind", "runs", "--since", "1h", "--json"];
+    const { stdout } = await runCommand(harness, words, "remote");
+    const { entries } = JSON.parse(stdout) as { entries: AuditEntry[] };
+    expect(entries.map(({ action }) => action)).toEqual(["POST /v1/syncs"]);
     const csv = await (await harness.ask("/v1/audit/export?who=token:admin", { as: "admin" })).text();
     const [header, line, ...rest] = csv.trim().split("\n");
     expect([header, rest]).toEqual(["at,who,role,action,target,made,about,result,status,exitCode,from,requestId", []]);
@@ -116,17 +118,11 @@ describe("the audit log", () => {
 
   test("the audit log records who did what, including refusals, without secrets, bodies, or queries", async () => {
     await using harness = await ControlHarness.open();
-    const headers = { "content-type": "text/csv" };
-    const started = await harness.ask("/v1/runs?name=private-name", {
-      as: "operator",
-      method: "POST",
-      body: harness.csv(2),
-      headers,
-    });
+    const started = await harness.upload("/v1/runs?name=private-name", harness.csv(2));
     const { runId } = (await started.json()) as { runId: string };
-    await harness.ask(`/v1/runs/${runId}/cancel`, { as: "viewer", method: "POST" });
-    await harness.ask(`/v1/runs/${runId}/cancel`, { as: "operator", method: "POST" });
-    await harness.ask(`/v1/runs/${runId}/cancel`, { as: "sf_wrong-secret", method: "POST" });
+    for (const as of ["viewer", "operator", "sf_wrong-secret"]) {
+      await harness.ask(`/v1/runs/${runId}/cancel`, { as, method: "POST" });
+    }
     await harness.ask("/v1/runs", { as: "viewer" });
     await until("all was written down", async () => (await entriesOf(harness)).length >= 4);
     const entries = await entriesOf(harness);

@@ -9,10 +9,7 @@ const numRuns = seeds(60, 10_000);
 
 test("any cursor of any list gives a page or an error that says so", async () => {
   await using harness = await ControlHarness.open({ works: true, http: "  requestsPerMinute: 1000000\n" });
-  const body = harness.csv(3);
-  const headers = { "content-type": "text/csv" };
-  const started = await harness.ask("/v1/runs", { as: "operator", method: "POST", body, headers });
-  const { runId } = (await started.json()) as { runId: string };
+  const runId = await harness.startRun(harness.csv(3));
   const lists = [
     "/runs",
     `/runs/${runId}/rows`,

@@ -43,9 +43,7 @@ test.runIf(isLong)(
     for (const { rows: count, ...options } of mix) {
       const body = [header, ...rows.splice(0, count), ""].join("\n");
       const query = Object.entries(options).map(([name, value]) => `${name}=${value}`);
-      const headers = { "content-type": "text/csv" };
-      const begun = await harness.ask(`/v1/runs?${query.join("&")}`, { as: "operator", method: "POST", body, headers });
-      ids.push(((await begun.json()) as RunReport).runId);
+      ids.push(await harness.startRun(body, `?${query.join("&")}`));
     }
     const all = (): Promise<RunReport[]> => Promise.all(ids.map((id) => harness.runs.show(id)));
     const seen: { readonly run: number; readonly atMs: number; readonly seconds: number }[] = [];

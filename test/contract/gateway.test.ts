@@ -13,8 +13,56 @@ async function setup(options: HarnessOptions): Promise<{ harness: ControlHarness
   return { harness, url: await openGateway(harness.app, { profile: "default" }) };
 }
 
+/** A client that calls again after any 5xx, whatever the headers say. */
+function patientClient(url: string) {
+  const statuses: number[] = [];
+  const ask = async (path: string, init: RequestInit): Promise<Response> => {
+    for (let tries = 0; ; tries += 1) {
+      const answered = await fetch(`${url}${path}`, init);
+      statuses.push(answered.status);
+      if (answered.status < 500 || tries === 20) return answered;
+      await systemClock.sleep(300);
+    }
+  };
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+    ask(path, { method: "POST", body: JSON.stringify(body), headers });
+  /** Reads all pages. */
+  const sims = async (headers: Record<string, string>): Promise<{ simId: string }[]> => {
+    const found: { simId: string }[] = [];
+    let key: string | null = "";
+    while (key !== null) {
+      const query: string = key === "" ? "" : `&last_evaluated_key=${encodeURIComponent(key)}`;
+      const page = await ask(`/v1/sims?limit=2${query}`, { headers });
+      found.push(...((await page.json()) as { simId: string }[]));
+      key = page.headers.get("x-svc-next-key");
+    }
+    return found;
+  };
+  return { statuses, post, sims };
+}
+
 const list = (url: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${url}/v1/sims?limit=1`, { headers });
+
+/** Four clients that call again as soon as they are answered. */
+function loopingClients(url: string) {
+  const statuses: number[] = [];
+  const over = new AbortController();
+  const client = async (name: string): Promise<void> => {
+    while (!over.signal.aborted) {
+      const answered = await list(url, { "x-simfleet-caller": name });
+      await answered.text();
+      statuses.push(answered.status);
+    }
+  };
+  const clients = ["a", "b", "c", "d"].map(client);
+  const stop = async (): Promise<number[]> => {
+    over.abort();
+    await Promise.all(clients);
+    return statuses;
+  };
+  return { stop };
+}
 
 describe("the gateway beside the runs of the account", () => {
   test("a run beside four clients that loop meets no 429 and uses the quota", async () => {
@@ -23,22 +71,10 @@ describe("the gateway beside the runs of the account", () => {
     const sandbox = { sims: rows, periodSeconds: 1, limits: { Sim: perWindow } };
     const { harness, url } = await setup({ works: true, sandbox });
     await using _ = harness;
-    const headers = { "content-type": "text/csv" };
-    const begun = await harness.ask("/v1/runs", { as: "operator", method: "POST", body: harness.csv(rows), headers });
-    const { runId } = (await begun.json()) as { runId: string };
-    const statuses: number[] = [];
-    const over = new AbortController();
-    const client = async (name: string): Promise<void> => {
-      while (!over.signal.aborted) {
-        const answered = await list(url, { "x-simfleet-caller": name });
-        await answered.text();
-        statuses.push(answered.status);
-      }
-    };
-    const clients = ["a", "b", "c", "d"].map(client);
+    const runId = await harness.startRun(harness.csv(rows));
+    const clients = loopingClients(url);
     await until("the run has ended", async () => (await harness.runs.show(runId)).state === "completed");
-    over.abort();
-    await Promise.all(clients);
+    const statuses = await clients.stop();
     const { counts, throttled } = await harness.runs.show(runId);
     expect([counts.done, throttled]).toEqual([rows, 0]);
     expect(statuses.length).toBeGreaterThan(20);
@@ -74,8 +110,7 @@ describe.concurrent("callers of the gateway", () => {
     const sandbox = { sims: 3_000, periodSeconds: 3, limits: { Sim: 150 } };
     const { harness, url } = await setup({ works: true, sandbox });
     await using _ = harness;
-    const headers = { "content-type": "text/csv" };
-    await harness.ask("/v1/runs", { as: "operator", method: "POST", body: harness.csv(3_000), headers });
+    await harness.startRun(harness.csv(3_000));
     const calls: { status: number; ms: number }[] = [];
     const live = async (): Promise<void> => {
       const beganMs = systemClock.monotonicMs();
@@ -98,39 +133,22 @@ describe.concurrent("callers of the gateway", () => {
     const env = { SIMFLEET_GATEWAY_MAX_WAIT_SECONDS: "0.2" };
     const { harness, url } = await setup({ env, sandbox: { sims: 5, periodSeconds: 2, limits: { Sim: 3 } } });
     await using _ = harness;
-    const statuses: number[] = [];
-    /** Calls again after any 5xx, whatever the headers say. */
-    const ask = async (path: string, init: RequestInit): Promise<Response> => {
-      for (let tries = 0; ; tries += 1) {
-        const answered = await fetch(`${url}${path}`, init);
-        statuses.push(answered.status);
-        if (answered.status < 500 || tries === 20) return answered;
-        await systemClock.sleep(300);
-      }
-    };
-    const post = (body: unknown): RequestInit => ({ method: "POST", body: JSON.stringify(body) });
+    const { statuses, post, sims } = patientClient(url);
     const authsBefore = harness.sandbox.state.totals.byOperation[authOperation.id] ?? 0;
-    const answered = await ask("/v1/auth", post({ authKeyId: "keyId-any", authKey: "secret-any" }));
+    const answered = await post("/v1/auth", { authKeyId: "keyId-any", authKey: "secret-any" });
     const pair = (await answered.json()) as Record<string, string>;
     const headers = { "x-svc-api-key": pair["apiKey"] ?? "", "x-svc-token": pair["token"] ?? "" };
-    const found: { simId: string }[] = [];
-    let key: string | null = "";
-    while (key !== null) {
-      const query: string = key === "" ? "" : `&last_evaluated_key=${encodeURIComponent(key)}`;
-      const page = await ask(`/v1/sims?limit=2${query}`, { headers });
-      found.push(...((await page.json()) as { simId: string }[]));
-      key = page.headers.get("x-svc-next-key");
-    }
+    const found = await sims(headers);
     expect(found).toHaveLength(5);
-    const change = { ...post({ speedClass: "s1.slow" }), headers: { ...headers, "content-type": "application/json" } };
     const { simId = "" } = found[0] ?? {};
     const { throttle } = harness.sandbox;
-    const isChangedAfterWait = async (): Promise<boolean> => {
+    const path = `/v1/sims/${simId}/update_speed_class`;
+    await until("the change had to wait", async () => {
       while (!throttle.isSpent("Sim", "")) throttle.accept("Sim", "");
-      expect((await ask(`/v1/sims/${simId}/update_speed_class`, change)).status).toBe(200);
+      const changed = await post(path, { speedClass: "s1.slow" }, { ...headers, "content-type": "application/json" });
+      expect(changed.status).toBe(200);
       return statuses.includes(503);
-    };
-    await until("the change had to wait", isChangedAfterWait);
+    });
     expect(harness.sandbox.state.speedClassOf(simId)).toBe("s1.slow");
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
     // The gateway's own authentication, if there was none yet.

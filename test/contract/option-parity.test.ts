@@ -88,9 +88,7 @@ describe("JSON output of commands", () => {
 });
 
 test.each(["local", "remote"] as const)("an undo of a run that changed nothing starts no run (%s)", async (where) => {
-  const headers = { "content-type": "text/csv" };
-  const begun = await harness.ask("/v1/runs", { as: "operator", method: "POST", body: harness.csv(1), headers });
-  const { runId } = (await begun.json()) as { runId: string };
+  const runId = await harness.startRun(harness.csv(1));
   await harness.ask(`/v1/runs/${runId}/cancel`, { as: "operator", method: "POST" });
   const before = await harness.runs.list({ limit: 100 });
   const { code, stderr } = await give(["runs", "undo", runId, "--yes", "--no-sync"], where);

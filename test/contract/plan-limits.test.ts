@@ -2,10 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { ControlHarness } from "./support/control-harness.ts";
 
-const csv = { "content-type": "text/csv" };
-
 function plan(harness: ControlHarness, as = "operator", body = harness.csv(2)): Promise<Response> {
-  return harness.ask("/v1/plans", { as, method: "POST", body, headers: csv });
+  return harness.upload("/v1/plans", body, { as });
 }
 
 async function planId(answer: Response): Promise<string> {
@@ -140,7 +138,7 @@ describe("plan limits per caller", () => {
       ]);
     }
     const body = harness.csv(50).padEnd(30_000, "\n");
-    const run = await harness.ask("/v1/runs", { as: "operator", method: "POST", body, headers: csv });
+    const run = await harness.upload("/v1/runs", body);
     expect([run.status, await run.json()]).toMatchObject([429, { code: "PLAN_LIMIT" }]);
     expect((await harness.redis().hkeys("{simfleet}:plans")).length).toBe(made.length);
   });

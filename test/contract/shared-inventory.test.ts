@@ -152,13 +152,7 @@ test("a sync in progress is joined, or replaced by that of a profile that sees m
 test("a run that was planned before the operator was known updates the shared inventory", async () => {
   await using harness = await setup();
   await sync(harness, "default");
-  const started = await harness.ask("/v1/runs?profile=robot", {
-    as: "operator",
-    method: "POST",
-    body: harness.csv(2, "s1.fast"),
-    headers: { "content-type": "text/csv" },
-  });
-  const { runId } = (await started.json()) as { runId: string };
+  const runId = await harness.startRun(harness.csv(2, "s1.fast"), "?profile=robot");
   await harness.app.work(["robot"], [runs]);
   await until("the run has ended", async () => (await harness.runs.show(runId)).state === "completed");
   expect((await harness.runs.show(runId)).counts).toMatchObject({ done: 2 });

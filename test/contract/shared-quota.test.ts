@@ -45,18 +45,11 @@ async function bucketsOf(harness: ControlHarness): Promise<BucketReport[]> {
 test("eight profiles of one operator run side by side without a 429", async () => {
   await using harness = await setup();
   await harness.app.work(profiles, [runs]);
-  const headers = { "content-type": "text/csv" };
   const ids: string[] = [];
   for (const [n, profile] of profiles.entries()) {
     const body = harness.csv(rows * profiles.length).split("\n");
     const own = [body[0], ...body.slice(1 + n * rows, 1 + (n + 1) * rows), ""].join("\n");
-    const begun = await harness.ask(`/v1/runs?profile=${profile}`, {
-      as: "operator",
-      method: "POST",
-      body: own,
-      headers,
-    });
-    ids.push(((await begun.json()) as { runId: string }).runId);
+    ids.push(await harness.startRun(own, `?profile=${profile}`));
   }
   for (const id of ids) {
     await until("the run has ended", async () => (await harness.runs.show(id)).state === "completed");

@@ -5,13 +5,12 @@ import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
 
-const csv = { "content-type": "text/csv" };
 const megabyte = 1_048_576;
 
 const harness = await ControlHarness.ofFile({ works: true });
 
-async function startRun(rows: number, query = ""): Promise<Response> {
-  return harness.ask(`/v1/runs${query}`, { as: "operator", method: "POST", body: harness.csv(rows), headers: csv });
+function startRun(rows: number, query = ""): Promise<Response> {
+  return harness.upload(`/v1/runs${query}`, harness.csv(rows));
 }
 
 async function endedRun(): Promise<string> {
@@ -145,10 +144,7 @@ describe("a run that is deleted", () => {
       expect([step, answer.status]).toEqual([step, 410]);
     }
     expect(await (await harness.ask(`/v1/runs/${runId}`, { as: "viewer" })).json()).toMatchObject({
-      counts: {
-        total: 4,
-        done: 4,
-      },
+      counts: { total: 4, done: 4 },
       rowsRemovedAt: "2026-10-01T00:00:00.000Z",
       archive: "/archive/r.csv.gz",
     });

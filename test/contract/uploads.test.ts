@@ -24,26 +24,23 @@ async function left(of: ControlHarness): Promise<string[]> {
   return [...new Set([...names, ...(await readdir(join(of.folder, "data")))])].toSorted();
 }
 
-test("a plan is the same for a file as a body, as a form, or as a filter", async () => {
+test("a plan is the same for a file as a body or as a form", async () => {
   const body = harness.csv(4);
   const form = new FormData();
   form.append("file", new Blob([body]), "C:\\fleets\\june.csv");
-  const asBody = await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers: csv });
+  const asBody = await harness.upload("/v1/plans", body);
   const asForm = await harness.ask("/v1/plans", { as: "operator", method: "POST", body: form });
   const [first, second] = (await Promise.all([asBody.json(), asForm.json()])) as [PlanDocument, PlanDocument];
   expect([asBody.status, asForm.status]).toEqual([201, 201]);
   expect(asBody.headers.get("location")).toBe(`/v1/plans/${first.planId}`);
   expect(first).toMatchObject({ rows: 4, sha256: createHash("sha256").update(body).digest("hex") });
   expect(second).toMatchObject({ rows: 4, sha256: first.sha256, file: "june.csv" });
+});
 
+test("a plan of a filter is refused while no sync has read the fleet", async () => {
   const filter = JSON.stringify({ where: [`simId=${harness.simId(0)}`], speedClass: "s1.fast" });
-  const none = await harness.ask("/v1/plans", {
-    as: "operator",
-    method: "POST",
-    body: filter,
-    headers: { "content-type": "application/json" },
-  });
-  expect([none.status, await none.json()]).toMatchObject([400, { code: "USAGE" }]); // no sync has read the fleet yet
+  const none = await harness.upload("/v1/plans", filter, { headers: { "content-type": "application/json" } });
+  expect([none.status, await none.json()]).toMatchObject([400, { code: "USAGE" }]);
 });
 
 test("an upload larger than the limit is refused with 413 and leaves nothing", async () => {
@@ -59,57 +56,47 @@ test("an upload larger than the limit is refused with 413 and leaves nothing", a
 
 test("an unreadable file is reported with its line and leaves nothing", async () => {
   const before = await left(harness);
-  const broken = await harness.ask("/v1/runs", {
-    as: "operator",
-    method: "POST",
-    body: 'simId,speedClass\n"',
-    headers: csv,
-  });
-  expect([broken.status, await broken.json()]).toMatchObject([
-    422,
-    { code: "INPUT_INVALID", problems: [{ where: /line 2/ }] },
-  ]);
+  const broken = await harness.upload("/v1/runs", 'simId,speedClass\n"');
+  const refusal = { code: "INPUT_INVALID", problems: [{ where: /line 2/ }] };
+  expect([broken.status, await broken.json()]).toMatchObject([422, refusal]);
   expect(broken.headers.get("content-type")).toBe("application/problem+json");
-  const other = await harness.ask("/v1/runs", {
-    as: "operator",
-    method: "POST",
-    body: "x",
-    headers: { "content-type": "image/png" },
-  });
-  expect([other.status, await other.json()]).toMatchObject([
-    415,
-    {
-      code: "BODY_UNSUPPORTED",
-      detail: "POST /v1/runs does not take image/png. It takes text/csv, multipart/form-data or application/json",
-    },
-  ]);
   expect(await left(harness)).toEqual(before);
 });
 
-test("a plan is started as planned, once, as the run of its ID, and is no plan then", async () => {
-  const body = `${harness.csv(3)}no/sense,s1.fast\n`;
-  const planned = await harness.ask("/v1/plans?partial=true", { as: "operator", method: "POST", body, headers: csv });
+test("a body of another type is refused with the types that are taken and leaves nothing", async () => {
+  const before = await left(harness);
+  const other = await harness.upload("/v1/runs", "x", { headers: { "content-type": "image/png" } });
+  const detail = "POST /v1/runs does not take image/png. It takes text/csv, multipart/form-data or application/json";
+  expect([other.status, await other.json()]).toMatchObject([415, { code: "BODY_UNSUPPORTED", detail }]);
+  expect(await left(harness)).toEqual(before);
+});
+
+/** A plan of four rows, of which one is not valid, and requests to start it. */
+async function setupPlan() {
+  const planned = await harness.upload("/v1/plans?partial=true", `${harness.csv(3)}no/sense,s1.fast\n`);
   const { planId } = (await planned.json()) as PlanDocument;
+  const start = (query = ""): Promise<Response> =>
+    harness.ask(`/v1/runs?planId=${planId}${query}`, { as: "operator", method: "POST" });
+  return { planId, start };
+}
+
+test("a plan names its rows that are not valid, and is started as planned only", async () => {
+  const { planId, start } = await setupPlan();
   const rows = await harness.ask(`/v1/plans/${planId}/rows?verdict=invalid`, { as: "viewer" });
+  const problem = expect.objectContaining({ code: "key-invalid" }) as unknown;
   expect(await rows.json()).toEqual({
-    rows: [
-      expect.objectContaining({
-        line: 5,
-        verdict: "invalid",
-        changes: [],
-        problem: expect.objectContaining({ code: "key-invalid" }),
-      }),
-    ],
+    rows: [expect.objectContaining({ line: 5, verdict: "invalid", changes: [], problem })],
     nextCursor: null,
   });
-  const more = await harness.ask(`/v1/runs?planId=${planId}&partial=false`, { as: "operator", method: "POST" });
-  expect(more.status).toBe(400);
-  const run = await harness.ask(`/v1/runs?planId=${planId}`, { as: "operator", method: "POST" });
-  expect([run.status, await run.json()]).toMatchObject([
-    202,
-    { counts: { total: 4, rejected: 1 }, submittedBy: "token:operator" },
-  ]);
-  const again = await harness.ask(`/v1/runs?planId=${planId}`, { as: "operator", method: "POST" });
+  expect((await start("&partial=false")).status).toBe(400);
+});
+
+test("a plan is started once, as the run of its ID, and is no plan then", async () => {
+  const { planId, start } = await setupPlan();
+  const run = await start();
+  const begun = { counts: { total: 4, rejected: 1 }, submittedBy: "token:operator" };
+  expect([run.status, await run.json()]).toMatchObject([202, begun]);
+  const again = await start();
   expect([again.status, await again.json()]).toMatchObject([409, { code: "RUN_STATE_CONFLICT" }]);
   for (const [method, as] of [
     ["DELETE", "operator"],
@@ -122,8 +109,7 @@ test("a plan is started as planned, once, as the run of its ID, and is no plan t
 
 test("a results file is refused, unless the request says that it is one", async () => {
   const body = "simId,speedClass,Outcome,reason,attempts,finished_at\n8942310022000000000,s1.fast,done,,1,\n";
-  const plan = (query: string): Promise<Response> =>
-    harness.ask(`/v1/plans${query}`, { as: "operator", method: "POST", headers: csv, body });
+  const plan = (query: string): Promise<Response> => harness.upload(`/v1/plans${query}`, body);
   const refused = await plan("");
   expect([refused.status, await refused.json()]).toEqual([
     422,
@@ -135,7 +121,7 @@ test("a results file is refused, unless the request says that it is one", async 
 test("a request that cannot succeed is refused before its file is read", async () => {
   const large = narrow.csv(50);
   const refusalOf = async (path: string): Promise<unknown> => {
-    const refused = await narrow.ask(path, { as: "operator", method: "POST", body: large, headers: csv });
+    const refused = await narrow.upload(path, large);
     return [refused.status, await refused.json()];
   };
   // The file is larger than the bound, which is not what the responses say.
@@ -179,7 +165,7 @@ test.each(["/v1/plans", "/v1/runs"])("a caller of %s that disconnects ends the r
   });
   const client = new AbortController();
   const { signal } = client;
-  const asked = harness.ask(path, { as: "operator", method: "POST", body: harness.csv(3), headers: csv, signal });
+  const asked = harness.upload(path, harness.csv(3), { signal });
   await begun.promise;
   client.abort();
   await expect(asked).rejects.toThrow("aborted");

@@ -261,15 +261,9 @@ describe("where waves begin", () => {
       sandbox: { sims: 40 },
       env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "5" },
     });
-    const body = other.csv(40);
-    const headers = { "content-type": "text/csv" };
-    const how = "skipUnchanged=false&waves=20,100%25&soak=1s";
-    const answer = await other.ask(`/v1/runs?${how}`, { as: "operator", method: "POST", body, headers });
-    const { runId, state } = (await answer.json()) as RunReport;
-    expect([state, other.sandbox.state.totals.byOperation["updateSimSpeedClass"]]).toEqual([
-      "awaiting-approval",
-      undefined,
-    ]);
+    const runId = await other.startRun(other.csv(40), "?skipUnchanged=false&waves=20,100%25&soak=1s");
+    expect(await other.runs.show(runId)).toMatchObject({ state: "awaiting-approval" });
+    expect(other.sandbox.state.totals.byOperation).not.toHaveProperty("updateSimSpeedClass");
     await other.ask(`/v1/runs/${runId}/approve`, { as: "admin", method: "POST" });
     await until("it soaks", async () => (await other.runs.show(runId)).wave?.state === "soaking", 30_000, 200);
     expect(await other.runs.show(runId)).toMatchObject({ counts: { done: 20 }, wave: { number: 1, of: 2 } });
@@ -285,19 +279,10 @@ describe("where waves begin", () => {
     await sync(other);
     const before = other.sandbox.state.totals.byOperation["listSims"] ?? 0;
     const how = new URLSearchParams({ skipUnchanged: "false", waves: "40,100%", soak: "1s", gate });
-    const headers = { "content-type": "text/csv" };
-    const answer = await other.ask(`/v1/runs?${String(how)}`, {
-      as: "operator",
-      method: "POST",
-      body: other.csv(60),
-      headers,
-    });
-    const { runId } = (await answer.json()) as RunReport;
+    const runId = await other.startRun(other.csv(60), `?${String(how)}`);
     await until("the gate has paused it", async () => (await other.runs.show(runId)).state === "paused");
-    expect(await other.runs.show(runId)).toMatchObject({
-      calls: 40,
-      reason: expect.stringContaining("of 40 SIMs meet it"),
-    });
+    const reason = expect.stringContaining("of 40 SIMs meet it") as unknown;
+    expect(await other.runs.show(runId)).toMatchObject({ calls: 40, reason });
     expect((other.sandbox.state.totals.byOperation["listSims"] ?? 0) - before).toBe(1);
   });
 

@@ -102,6 +102,16 @@ async function open({
       return fetch(`${server.url}${path}`, { redirect: "manual", ...init, headers });
     },
 
+    /** Sends a CSV file, as an operator unless another is named. */
+    upload(path: string, body: string, init: RequestInit & { as?: string } = {}): Promise<Response> {
+      return this.ask(path, { as: "operator", method: "POST", body, headers: { "content-type": "text/csv" }, ...init });
+    },
+
+    /** Starts a run of a CSV file. @returns its id */
+    async startRun(body: string, query = ""): Promise<string> {
+      return ((await (await this.upload(`/v1/runs${query}`, body)).json()) as { runId: string }).runId;
+    },
+
     simId(index: number): string {
       return sandbox.state.sims.simIdAt(index);
     },
