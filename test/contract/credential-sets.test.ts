@@ -1,7 +1,7 @@
 /** Credential Sets that a user creates, updates and deletes: by commands, here and through a worker, and by requests. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { dumpOf, encodings, found, textsIn } from "../e2e/support/canary.ts";
 import { answeringPlatform } from "../e2e/support/stand-in.ts";
 import type { Ended } from "../support/process-io.ts";
@@ -36,11 +36,8 @@ function valueFile(name: string, value: string, mode = 0o600): string {
 }
 
 function put(credentialsId: string, key = "before"): void {
-  harness.sandbox.state.credentials.create(credentialsId, {
-    type: "psk",
-    description: "of a test",
-    credentials: { key },
-  });
+  const set = { type: "psk", description: "of a test", credentials: { key } };
+  harness.sandbox.state.credentials.create(credentialsId, set);
 }
 
 const secretOf = (id: string): unknown => harness.sandbox.state.credentials.secretOf(id);
@@ -209,20 +206,38 @@ test("with a definition that describes creation alone, sets are created, and the
   expect(remove.stderr).toMatch(/listCredentials:\n[^]*listGroups:\n[^]*deleteCredential:\n +method: DELETE/);
 });
 
-// Shows S1 and S16.
-test("the value is in no output, log, store or audit, however the platform echoes it", async () => {
-  const forms = Object.values(encodings);
+const forms = Object.values(encodings);
+
+/** A worker whose platform echoes the value in each form, in refusals and in responses. */
+async function setupEcho() {
   let calls = 0;
-  await using platform = await answeringPlatform({ apiKey: "canary-api-key", token: "canary-token" }, () => {
+  const platform = await answeringPlatform({ apiKey: "canary-api-key", token: "canary-token" }, () => {
     const turn = calls++;
     const echo = forms[turn % forms.length]?.(canary) ?? "";
     return Math.trunc(turn / forms.length) % 2 === 0
       ? { status: 400, body: { code: echo, message: `no ${echo}` } }
       : { status: 200, body: { credentialsId: "x", type: "psk", credentials: { key: canary }, description: echo } };
   });
-  await using echoing = await ControlHarness.open({
-    env: { SIMFLEET_ENDPOINT_GLOBAL: `http://127.0.0.1:${platform.port}`, SIMFLEET_COVERAGE: "g" },
+  const env = { SIMFLEET_ENDPOINT_GLOBAL: `http://127.0.0.1:${platform.port}`, SIMFLEET_COVERAGE: "g" };
+  const echoing = await ControlHarness.open({ env });
+  onTestFinished(async () => {
+    await echoing[Symbol.asyncDispose]();
+    await platform[Symbol.asyncDispose]();
   });
+  /** Everything that could show the value. @param shown what commands and responses have shown */
+  const left = async (shown: readonly string[]) => ({
+    output: shown.join("\n"),
+    audit: await (await echoing.ask("/v1/audit?limit=200", { as: "admin" })).text(),
+    redis: await dumpOf(echoing.redis()),
+    files: await textsIn(echoing.folder),
+    log: echoing.log.join("\n"),
+  });
+  return { echoing, left };
+}
+
+// Shows S1 and S16.
+test("the value is in no output, log, store or audit, however the platform echoes it", async () => {
+  const { echoing, left } = await setupEcho();
   const shown: string[] = [];
   // Requests come first: a command in this process would leave its secret to the scrubber of the worker.
   const headers = { "content-type": "application/json", "idempotency-key": "once" };
@@ -234,23 +249,14 @@ test("the value is in no output, log, store or audit, however the platform echoe
   }
   // Nor may a digest of the request lie in Redis, from which a short value could be guessed.
   expect(await echoing.redis().keys("*idempotency*")).toEqual([]);
-  for (const where of ["local", "remote"] as const) {
-    for (const _ of forms) {
-      const line = "credentials create x --type psk --value-file - --json";
-      const { code, stdout, stderr } = await runCommand(echoing, line.split(" "), where, { stdin: canary });
-      expect([0, 1]).toContain(code);
-      shown.push(stdout, stderr);
-    }
+  const words = "credentials create x --type psk --value-file - --json".split(" ");
+  for (const where of (["local", "remote"] as const).flatMap((place) => forms.map(() => place))) {
+    const { code, stdout, stderr } = await runCommand(echoing, words, where, { stdin: canary });
+    expect([0, 1]).toContain(code);
+    shown.push(stdout, stderr);
   }
-  const audited = await echoing.ask("/v1/audit?limit=200", { as: "admin" });
-  const left = {
-    output: shown.join("\n"),
-    audit: await audited.text(),
-    redis: await dumpOf(echoing.redis()),
-    files: await textsIn(echoing.folder),
-    log: echoing.log.join("\n"),
-  };
-  expect(left.audit).toContain("POST /v1/credentials/:credentialsId");
-  expect(left.output).toContain("[secret]");
-  for (const [place, text] of Object.entries(left)) expect([place, found(text, [canary])]).toEqual([place, []]);
+  const all = await left(shown);
+  expect(all.audit).toContain("POST /v1/credentials/:credentialsId");
+  expect(all.output).toContain("[secret]");
+  for (const [place, text] of Object.entries(all)) expect([place, found(text, [canary])]).toEqual([place, []]);
 });

@@ -1,5 +1,5 @@
 /** The expected end of runs that share a quota, next to what happens. */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { runs } from "#jobs/runs/feature.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
 import { isLong } from "../support/long.ts";
@@ -17,43 +17,45 @@ const mix = [
   { rows: 30 },
 ] as const satisfies readonly { rows: number; rate?: number; profile?: string }[];
 
+const sims = mix.reduce((sum, { rows }) => sum + rows, 0);
+
+/** Five runs of two users of one account, with what they say of their ends and how far all of them are. */
+async function setup() {
+  const harness = await ControlHarness.open({
+    sandbox: { sims, periodSeconds, limits: { Sim: 60 }, userAuthKeyId: "keyId-user", userAuthKey: "secret-user" },
+    env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
+    prepare: () =>
+      Promise.resolve(`profiles:
+  default: { coverage: g, credentials: { authKeyId: keyId-sandbox, authKey: secret-sandbox } }
+  user: { coverage: g, credentials: { authKeyId: keyId-user, authKey: secret-user } }
+`),
+  });
+  onTestFinished(() => harness[Symbol.asyncDispose]());
+  await harness.app.work(["default", "user"], [runs]);
+  const [header = "", ...rows] = harness.csv(sims).trim().split("\n");
+  const ids: string[] = [];
+  for (const { rows: count, ...options } of mix) {
+    const body = [header, ...rows.splice(0, count), ""].join("\n");
+    const query = Object.entries(options).map(([name, value]) => `${name}=${value}`);
+    ids.push(await harness.startRun(body, `?${query.join("&")}`));
+  }
+  const all = (): Promise<RunReport[]> => Promise.all(ids.map((id) => harness.runs.show(id)));
+  const seen: { readonly run: number; readonly atMs: number; readonly seconds: number }[] = [];
+  const look = async (): Promise<void> => {
+    for (const [run, { etaSeconds }] of (await all()).entries()) {
+      if (etaSeconds !== null) seen.push({ run, atMs: Date.now(), seconds: etaSeconds });
+    }
+  };
+  const isPast = (part: number) => async (): Promise<boolean> =>
+    (await all()).reduce((sum, { counts }) => sum + counts.total - counts.pending, 0) > part * sims;
+  return { all, seen, look, isPast };
+}
+
 test.runIf(isLong)(
   "the expected ends of five runs that share a quota are within a tenth, or one and a half short windows, of what happens",
   { retry: 2, timeout: 300_000 },
   async () => {
-    const sims = mix.reduce((sum, { rows }) => sum + rows, 0);
-    await using harness = await ControlHarness.open({
-      sandbox: {
-        sims,
-        periodSeconds,
-        limits: { Sim: 60 },
-        userAuthKeyId: "keyId-user",
-        userAuthKey: "secret-user",
-      },
-      env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
-      prepare: () =>
-        Promise.resolve(`profiles:
-  default: { coverage: g, credentials: { authKeyId: keyId-sandbox, authKey: secret-sandbox } }
-  user: { coverage: g, credentials: { authKeyId: keyId-user, authKey: secret-user } }
-`),
-    });
-    await harness.app.work(["default", "user"], [runs]);
-    const [header = "", ...rows] = harness.csv(sims).trim().split("\n");
-    const ids: string[] = [];
-    for (const { rows: count, ...options } of mix) {
-      const body = [header, ...rows.splice(0, count), ""].join("\n");
-      const query = Object.entries(options).map(([name, value]) => `${name}=${value}`);
-      ids.push(await harness.startRun(body, `?${query.join("&")}`));
-    }
-    const all = (): Promise<RunReport[]> => Promise.all(ids.map((id) => harness.runs.show(id)));
-    const seen: { readonly run: number; readonly atMs: number; readonly seconds: number }[] = [];
-    const look = async (): Promise<void> => {
-      for (const [run, { etaSeconds }] of (await all()).entries()) {
-        if (etaSeconds !== null) seen.push({ run, atMs: Date.now(), seconds: etaSeconds });
-      }
-    };
-    const isPast = (part: number) => async (): Promise<boolean> =>
-      (await all()).reduce((sum, { counts }) => sum + counts.total - counts.pending, 0) > part * sims;
+    const { all, seen, look, isPast } = await setup();
     await until("the quota is known", isPast(0.05));
     await until("each run has heard of the others", async () =>
       (await all()).slice(1).every(({ ahead }) => (ahead?.runs.length ?? 0) > 1),

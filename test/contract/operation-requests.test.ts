@@ -188,20 +188,14 @@ describe("secret inputs", () => {
     const key = harness.simId(6);
     const body = `simId,word,site\n${key},${secretValue},berlin\n`;
     const plan = await requests.plan("operation=set-secret-tag", body);
-    const shownPlan = [
-      await requests.send(`/v1/plans/${plan.planId}/rows`),
-      await requests.send(`/v1/plans/${plan.planId}/verdicts`),
-    ];
+    const shown: unknown[] = [];
+    for (const list of ["rows", "verdicts"]) shown.push(await requests.send(`/v1/plans/${plan.planId}/${list}`));
     const { runId } = await requests.ask<RunReport>(`/v1/runs?planId=${plan.planId}`, { method: "POST" });
     expect(await requests.ended(runId)).toMatchObject({ counts: { done: 1 } });
     const stored = await filesIn(join(harness.folder, "data"));
     for (const [name, content] of stored) expect(content.includes(secretValue), name).toBe(false);
-    const shown = [
-      ...shownPlan,
-      await requests.send(`/v1/runs/${runId}/rows`),
-      await requests.send(`/v1/runs/${runId}/results`),
-      await requests.send(`/v1/runs/${runId}/results?format=ndjson`),
-    ];
+    const lists = ["rows", "results", "results?format=ndjson"];
+    for (const list of lists) shown.push(await requests.send(`/v1/runs/${runId}/${list}`));
     expect(JSON.stringify(shown)).not.toContain(secretValue);
     expect(JSON.stringify(shown)).toContain("berlin");
     expect(harness.log.join("")).not.toContain(secretValue);
@@ -223,10 +217,8 @@ describe("secret inputs", () => {
     for (const path of ["/v1/plans", "/v1/runs"]) {
       const query = "operation=set-secret-tag";
       const refused = await keyless.ask(`${path}?${query}`, { as: "operator", method: "POST", body, headers: csv });
-      expect([refused.status, await refused.json()]).toMatchObject([
-        400,
-        { code: "USAGE", detail: expect.stringContaining("configure seal.keyFile") as unknown },
-      ]);
+      const refusal = { code: "USAGE", detail: expect.stringContaining("configure seal.keyFile") as unknown };
+      expect([refused.status, await refused.json()]).toMatchObject([400, refusal]);
     }
     expect(await keyless.redis().keys("*:draft:*")).toEqual([]);
   });
@@ -243,15 +235,8 @@ describe("single SIMs", () => {
     expect(await requests.ask(`/v1/sims/${key}`)).toMatchObject({ groupId });
     expect(await requests.ask(`/v1/sims/${key}/statuses`)).toMatchObject({ statuses: expect.any(Array) as unknown });
     const { runs } = await requests.ask<{ runs: SimRun[] }>(`/v1/sims/${key}/runs`);
-    expect(runs).toMatchObject([
-      {
-        runId,
-        name: "regroup",
-        operation: "set-group",
-        outcome: "done",
-        changes: [{ field: "groupId", after: groupId }],
-      },
-    ]);
+    const changes = [{ field: "groupId", after: groupId }];
+    expect(runs).toMatchObject([{ runId, name: "regroup", operation: "set-group", outcome: "done", changes }]);
     expect(await requests.ask(`/v1/sims/${harness.simId(8)}/runs`)).toEqual({ runs: [], nextCursor: null });
   });
 });

@@ -30,10 +30,8 @@ test.each(["local", "remote"] as const)(
     const kept = JSON.stringify(await harness.redis().hgetall("{simfleet}:tokens"));
     expect(kept).toContain(name);
     expect(kept + listed).not.toContain(token);
-    expect(await run(`tokens revoke ${name}`, where)).toMatchObject({
-      code: 0,
-      stdout: `Revoked the token of ${name}.\n`,
-    });
+    const stdoutOfRevoke = `Revoked the token of ${name}.\n`;
+    expect(await run(`tokens revoke ${name}`, where)).toMatchObject({ code: 0, stdout: stdoutOfRevoke });
     expect(await statusWith(token)).toBe(401);
   },
 );
