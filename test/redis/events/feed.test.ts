@@ -1,6 +1,6 @@
 /** Reading the event stream: from a position on, live, and as a durable consumer. */
 import type { Redis } from "ioredis";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { consumeFeed } from "#events/consumer.ts";
 import type { Event } from "#events/event.ts";
@@ -52,22 +52,39 @@ describe("the feed", () => {
   });
 });
 
+/** Followers of a feed, which are stopped at the end of the case. */
+function followed({ feed, emit }: ReturnType<typeof setup>) {
+  const tail = feedTail({ feed, connect, clock: systemClock });
+  const stop = new AbortController();
+  const following: Promise<void>[] = [];
+  onTestFinished(async () => {
+    stop.abort();
+    await Promise.all(following);
+    tail.close();
+  });
+  /** Follows from a position on. @returns the numbers that have come, which grow */
+  const follow = (from?: string, handled: () => Promise<void> | void = () => undefined): number[] => {
+    const numbers: number[] = [];
+    const read = async (): Promise<void> => {
+      for await (const events of tail.follow(from, stop.signal)) {
+        numbers.push(...numbersOf(events));
+        await handled();
+      }
+    };
+    following.push(read());
+    return numbers;
+  };
+  return { emit, follow };
+}
+
 describe("followers of the feed", () => {
   it("a follower of the feed receives each event once and in order, from a past position to new events", async () => {
-    const { feed, emit } = setup();
+    const { emit, follow } = followed(setup());
     await emit(...upTo(30));
-    const tail = feedTail({ feed, connect, clock: systemClock });
-    const stop = new AbortController();
-    const seen: number[][] = [[], [], []];
-    const followers = seen.map(async (numbers) => {
-      for await (const events of tail.follow(beforeAllEvents, stop.signal)) numbers.push(...numbersOf(events));
-    });
+    const seen = [1, 2, 3].map(() => follow(beforeAllEvents));
     await emit(...upTo(30, 31));
     await until("the first have seen the sixtieth", () => seen.every((numbers) => numbers.includes(60)));
-    const late: number[] = [];
-    const lateFollower = (async () => {
-      for await (const events of tail.follow(undefined, stop.signal)) late.push(...numbersOf(events));
-    })();
+    const late = follow();
     // It starts with what comes from now on, which it knows only once it has asked.
     let n = 61;
     for (; late.length === 0; n += 1) await emit(n);
@@ -76,39 +93,22 @@ describe("followers of the feed", () => {
     for (const numbers of seen) expect(numbers).toEqual(upTo(last));
     expect(late).toEqual(upTo(late.length, late[0]));
     expect(late[0]).toBeGreaterThan(60);
-    stop.abort();
-    await Promise.all([...followers, lateFollower]);
-    tail.close();
   });
 
   it("a slow follower of the feed loses nothing and does not delay others", async () => {
-    const { feed, emit } = setup();
-    const tail = feedTail({ feed, connect, clock: systemClock });
-    const stop = new AbortController();
-    const quick: number[] = [];
-    const slow: number[] = [];
-    let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const quickly = (async () => {
-      for await (const events of tail.follow(beforeAllEvents, stop.signal)) quick.push(...numbersOf(events));
-    })();
-    const slowly = (async () => {
-      for await (const events of tail.follow(beforeAllEvents, stop.signal)) {
-        slow.push(...numbersOf(events));
-        await held;
-      }
-    })();
+    const { emit, follow } = followed(setup());
+    const held = Promise.withResolvers<void>();
+    onTestFinished(() => held.resolve());
+    const quick = follow(beforeAllEvents);
+    const slow = follow(beforeAllEvents, () => held.promise);
     await emit(1);
     await until("both have begun", () => slow.length === 1 && quick.length === 1);
     for (const n of upTo(60, 2)) await emit(n);
     await until("the quick one has all", () => quick.at(-1) === 61);
     expect(slow.length).toBeLessThan(61);
-    release();
+    held.resolve();
     await until("the slow one has all", () => slow.at(-1) === 61);
     expect(slow).toEqual(upTo(61));
-    stop.abort();
-    await Promise.all([quickly, slowly]);
-    tail.close();
   });
 });
 

@@ -1,11 +1,26 @@
 import { describe, expect, it } from "vitest";
 import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { answer, clientFor, quotaHeaders, startOpenPlatform } from "../../unit/api/support.ts";
+import { answer, quotaHeaders, startOpenPlatform, type Handler, clientTo } from "../../unit/api/support.ts";
 import { FleetHarness, type FleetOptions, refusalIn } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
 const setup = (options: FleetOptions = {}): Promise<FleetHarness> => FleetHarness.open({ redis, keys }, options);
+
+/** A fleet that is listed by a platform of this handler. */
+async function setupOn(handler: Handler, pageLimit?: number): Promise<FleetHarness> {
+  const fleet = await setup({ sims: 1 });
+  const { client } = clientTo(await startOpenPlatform(handler));
+  fleet.account = { ...fleet.account, client, pageLimit };
+  return fleet;
+}
+
+/** Records of which 4 MiB hold some 415. */
+const large = Array.from({ length: 1_500 }, (_, n) => ({
+  simId: `89423100000${String(n).padStart(8, "0")}`,
+  speedClass: "s1.fast",
+  filler: "x".repeat(10_000),
+}));
 
 /** A signal that aborts once so many pages have been asked for. */
 function afterPages(fleet: FleetHarness, pages: number): AbortSignal {
@@ -40,42 +55,26 @@ describe("sync of the entire fleet", () => {
     ["of a configured length", 20_000],
     ["of the platform's own length", undefined],
   ])("a sync requests shorter pages when one %s exceeds the response size limit", async (_name, pageLimit) => {
-    const fleet = await setup({ sims: 1 });
-    const sims = 1_500;
     const limits: number[] = [];
-    await using platform = await startOpenPlatform((request, response) => {
+    const fleet = await setupOn((request, response) => {
       const query = new URL(request.url ?? "", "http://platform").searchParams;
       const limit = Number(query.get("limit") ?? 5_000);
       const from = Number(query.get("last_evaluated_key") ?? 0);
-      const to = Math.min(sims, from + limit);
       limits.push(limit);
-      const records = Array.from({ length: to - from }, (__, i) => ({
-        simId: `89423100000${String(from + i).padStart(8, "0")}`,
-        speedClass: "s1.fast",
-        filler: "x".repeat(10_000),
-      }));
-      answer(response, 200, records, {
-        ...quotaHeaders,
-        ...(to < sims ? { "x-svc-next-key": String(to) } : {}),
-      });
-    });
-    await using client = clientFor(platform.url);
-    fleet.account = { ...fleet.account, client, pageLimit };
+      const records = large.slice(from, from + limit);
+      const next = from + limit < large.length ? { "x-svc-next-key": String(from + limit) } : {};
+      answer(response, 200, records, { ...quotaHeaders, ...next });
+    }, pageLimit);
     const { result, state } = await fleet.sync();
     expect(result).toEqual({ kind: "ended" });
-    expect(state).toMatchObject({ phase: "finished", sims });
-    // 4 MiB hold some 415 of these records.
+    expect(state).toMatchObject({ phase: "finished", sims: large.length });
     expect(limits.at(-1)).toBeLessThanOrEqual(415);
     expect(limits.length).toBeLessThan(16);
   });
 
   it("a sync fails with a reason when even a page of one SIM is too large", async () => {
-    const fleet = await setup({ sims: 1 });
-    await using platform = await startOpenPlatform((_request, response) => {
-      answer(response, 200, [{ simId: "8942310000000000001", filler: "x".repeat(5_000_000) }], quotaHeaders);
-    });
-    await using client = clientFor(platform.url);
-    fleet.account = { ...fleet.account, client, pageLimit: 4 };
+    const sims = [{ simId: "8942310000000000001", filler: "x".repeat(5_000_000) }];
+    const fleet = await setupOn((_, response) => answer(response, 200, sims, quotaHeaders), 4);
     const { state } = await fleet.sync();
     expect(state).toMatchObject({ phase: "failed", reason: expect.stringContaining("larger than 4194304 bytes") });
   });
@@ -128,18 +127,13 @@ describe("changes found by a sync", () => {
     ]);
   });
 
-  it("a sync emits changes field by field, including those of SIMs that were gone and returned", async () => {
+  it("a sync emits changes field by field, and which SIMs are new or gone", async () => {
     const fleet = await setup({ sims: 50, pageSize: 20 });
     const { sims } = fleet.sandbox.state;
-    const [a = "", b = "", c = ""] = [3, 21, 44].map((place) => sims.simIdAt(place));
-    fleet.sandbox.fleet.edit(a, {
-      speedClass: "s1.slow",
-      status: "active",
-      groupId: "g-1",
-      tags: { site: "berlin", old: "1" },
-    });
+    const [a = "", b = ""] = [3, 21].map((place) => sims.simIdAt(place));
+    const tags = { site: "berlin", old: "1" };
+    fleet.sandbox.fleet.edit(a, { speedClass: "s1.slow", status: "active", groupId: "g-1", tags });
     await fleet.sync();
-
     fleet.sandbox.fleet.edit(a, { speedClass: "s1.fast", groupId: null, tags: { site: "osaka", new: "2" } });
     fleet.sandbox.fleet.remove([b]);
     const [added = ""] = fleet.sandbox.fleet.add(1);
@@ -158,7 +152,14 @@ describe("changes found by a sync", () => {
     expect(await fleet.known()).toEqual(fleet.listed());
     expect([...(await fleet.known("gone")).keys()]).toEqual([b]);
     expect(await fleet.inventory.facts(fleet.profile)).toMatchObject({ known: 50, gone: 1, isComplete: true });
+  });
 
+  it("a sync emits that a SIM that was gone has returned", async () => {
+    const fleet = await setup({ sims: 50, pageSize: 20 });
+    const [b = "", c = ""] = [21, 44].map((place) => fleet.sandbox.state.sims.simIdAt(place));
+    await fleet.sync();
+    fleet.sandbox.fleet.remove([b]);
+    await fleet.sync();
     fleet.sandbox.fleet.change({ restore: [b] });
     fleet.sandbox.fleet.remove([c]);
     await fleet.sync();
@@ -168,7 +169,7 @@ describe("changes found by a sync", () => {
       { type: "sim.gone", sim: c, ...third },
       expect.objectContaining({ type: "sync.completed", returned: "1", gone: "1", added: "0", changed: "0" }),
     ]);
-    expect(await fleet.inventory.facts(fleet.profile)).toMatchObject({ known: 50, gone: 1 });
+    expect(await fleet.inventory.facts(fleet.profile)).toMatchObject({ known: 49, gone: 1 });
   });
 
   it("a sync emits no change if only fields changed that are not stored", async () => {
@@ -227,10 +228,9 @@ describe("fleets that change during a sync", () => {
     await fleet.sync();
     expect(await fleet.known()).toEqual(fleet.listed());
     expect([...(await fleet.known("gone")).keys()].toSorted()).toEqual(removed.toSorted());
-    const reported = await fleet.events(["sim.gone", "sim.added", "sim.returned"]);
-    expect(reported.filter(({ type }) => type === "sim.gone")).toHaveLength(3);
-    expect(reported.filter(({ type }) => type === "sim.added")).toHaveLength(30);
-    expect(reported.filter(({ type }) => type === "sim.returned")).toHaveLength(0);
+    const types = ["sim.gone", "sim.added", "sim.returned"] as const;
+    const counts = types.map(async (type) => (await fleet.events([type])).length);
+    expect(await Promise.all(counts)).toEqual([3, 30, 0]);
   });
 });
 
@@ -300,13 +300,9 @@ describe("failed syncs", () => {
     const fleet = await setup({ sims: 40, pageSize: 10 });
     await fleet.sync();
     fleet.sandbox.fleet.remove([fleet.sandbox.state.sims.simIdAt(35)]);
-    await using platform = await startOpenPlatform((_, response) =>
-      answer(response, 200, [{ simId: fleet.sandbox.state.sims.simIdAt(0) }], {
-        ...quotaHeaders,
-        "x-svc-next-key": "the-same",
-      }),
-    );
-    await using client = clientFor(platform.url);
+    const sims = [{ simId: fleet.sandbox.state.sims.simIdAt(0) }];
+    const headers = { ...quotaHeaders, "x-svc-next-key": "the-same" };
+    const { client } = clientTo(await startOpenPlatform((_, response) => answer(response, 200, sims, headers)));
     const sound = fleet.account;
     fleet.account = { ...sound, client };
     const { result, state } = await fleet.sync();
