@@ -3,18 +3,10 @@ import { reportOfSync } from "#jobs/inventory/service.ts";
 import { newSyncId } from "#jobs/inventory/store/sync-record.ts";
 
 const counts = { pages: 3, sims: 250, added: 1, changed: 2, returned: 3, gone: 4 };
+const sync = { inventory: "p", profile: "p", syncId: "s-1", ...counts };
 
 it("a sync report has no end and no duration while the sync is in progress", () => {
-  const state = {
-    inventory: "p",
-    profile: "p",
-    syncId: "s-1",
-    phase: "listing",
-    startedAtMs: 0,
-    cursor: "k",
-    ...counts,
-  } as const;
-  expect(reportOfSync(state)).toEqual({
+  expect(reportOfSync({ ...sync, phase: "listing", startedAtMs: 0, cursor: "k" })).toEqual({
     syncId: "s-1",
     profile: "p",
     state: "listing",
@@ -27,16 +19,7 @@ it("a sync report has no end and no duration while the sync is in progress", () 
 });
 
 it("a sync report shows the duration in seconds and the reason of a failure", () => {
-  const state = {
-    inventory: "p",
-    profile: "p",
-    syncId: "s-1",
-    phase: "failed",
-    startedAtMs: 500,
-    finishedAtMs: 2_000,
-    reason: "why",
-    ...counts,
-  } as const;
+  const state = { ...sync, phase: "failed", startedAtMs: 500, finishedAtMs: 2_000, reason: "why" } as const;
   expect(reportOfSync(state)).toMatchObject({ state: "failed", seconds: 1.5, reason: "why" });
 });
 

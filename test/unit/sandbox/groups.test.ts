@@ -42,7 +42,7 @@ describe("groups", () => {
   });
 
   test("a group's configuration is updated key by key", async () => {
-    const { call, clock, send } = await openAll({ groups: [meters] });
+    const { call, clock } = await openAll({ groups: [meters] });
     clock.pass(5_000);
     const path = `/v1/groups/${meters.groupId}/configuration`;
     const body = [
@@ -56,6 +56,11 @@ describe("groups", () => {
       ...meters.configuration,
       SoracomFunnel: { enabled: true, credentialsId: "other", size: null },
     });
+  });
+
+  test("a group's configuration takes any key, and a reset restores all groups", async () => {
+    const { call, send } = await openAll({ groups: [meters] });
+    const path = `/v1/groups/${meters.groupId}/configuration`;
     await call("PUT", `${path}/SoracomAir`, { body: [{ key: "__proto__", value: { a: 1 } }] });
     const read = (await call("GET", `/v1/groups/${meters.groupId}`)).json.configuration;
     expect(Object.keys(read)).toEqual(["SoracomFunnel", "SoracomBeam", "SoracomFunk", "SoracomAir"]);

@@ -17,6 +17,16 @@ import { isRoot, unlessRoot } from "../../../support/left-out.ts";
 
 const namesOf = (harness: FolderHarness): string[] => harness.runs.submitted.map(({ name }) => name);
 
+/** Does something once, between the look at a file and its move: when the run's ID is asked for. */
+function beforeMove({ runs }: FolderHarness, act: () => void): void {
+  const newRunId = runs.newRunId.bind(runs);
+  runs.newRunId = () => {
+    runs.newRunId = newRunId;
+    act();
+    return newRunId();
+  };
+}
+
 describe("files in a drop folder", () => {
   it("a file is picked up once it has been unchanged for the settle time", async () => {
     const harness = new FolderHarness();
@@ -51,13 +61,10 @@ describe("files in a drop folder", () => {
     harness.write("fleet.csv", "whole");
     await harness.fingerprint();
     harness.clock.pass(settleMs);
-    // What comes between the look and the move: here it is the run's id that is asked for in between.
-    const newRunId = harness.runs.newRunId.bind(harness.runs);
-    harness.runs.newRunId = () => {
+    beforeMove(harness, () => {
       writeFileSync(join(harness.path, "other"), "half");
       renameSync(join(harness.path, "other"), join(harness.path, "fleet.csv"));
-      return newRunId();
-    };
+    });
     await harness.fingerprint();
     expect([harness.files("processing"), namesOf(harness)]).toEqual([["fleet.RUN.csv"], []]);
     await harness.fingerprint(settleMs);
@@ -247,35 +254,27 @@ describe("unprintable file names", () => {
 const mkfifo = "mkfifo";
 
 describe("a drop folder that others can write to", () => {
-  it("replacing a picked-up file with a link or a pipe makes the worker read nothing from it", async () => {
+  it.each([
+    ["link", "a symbolic link", (path: string) => symlinkSync(join(path, "../secret.txt"), path)],
+    ["pipe", "not a regular file", (path: string) => execFileSync(mkfifo, [path])],
+  ])("replacing a picked-up file with a %s makes the worker read nothing from it", async (name, kind, exchange) => {
     const harness = new FolderHarness();
     writeFileSync(join(harness.path, "secret.txt"), "marker-0815\n");
-    for (const [name, exchange] of [
-      ["link.csv", (path: string) => symlinkSync(join(harness.path, "secret.txt"), path)],
-      ["pipe.csv", (path: string) => execFileSync(mkfifo, [path])],
-    ] as const) {
-      harness.write(name);
-      await harness.fingerprint();
-      harness.clock.pass(settleMs);
-      const newRunId = harness.runs.newRunId.bind(harness.runs);
-      harness.runs.newRunId = () => {
-        harness.runs.newRunId = newRunId;
-        rmSync(join(harness.path, name));
-        exchange(join(harness.path, name));
-        return newRunId();
-      };
-      for (let i = 0; i < 3; i += 1) await harness.fingerprint(settleMs);
-    }
+    const path = join(harness.path, `${name}.csv`);
+    harness.write(`${name}.csv`);
+    await harness.fingerprint();
+    harness.clock.pass(settleMs);
+    beforeMove(harness, () => {
+      rmSync(path);
+      exchange(path);
+    });
+    for (let i = 0; i < 3; i += 1) await harness.fingerprint(settleMs);
     expect(harness.files("processing")).toEqual([]);
-    expect(harness.files("failed")).toEqual(
-      ["link.RUN.csv", "link.RUN.problem.txt", "pipe.RUN.csv", "pipe.RUN.problem.txt"].toSorted(),
-    );
+    expect(harness.files("failed")).toEqual([`${name}.RUN.csv`, `${name}.RUN.problem.txt`]);
     expect(namesOf(harness)).toEqual([]);
     expect(harness.runs.reported).toEqual([
-      "file.taken link.csv",
-      expect.stringMatching(/^file\.rejected link\.csv .*\/processing\/link\.r-\S+ is a symbolic link/),
-      "file.taken pipe.csv",
-      expect.stringMatching(/^file\.rejected pipe\.csv .*\/processing\/pipe\.r-\S+ is not a regular file/),
+      `file.taken ${name}.csv`,
+      expect.stringMatching(new RegExp(`^file\\.rejected ${name}\\.csv .*/processing/${name}\\.r-\\S+ is ${kind}`)),
     ]);
   });
 
