@@ -1,5 +1,5 @@
 /** What the plans of one caller may take up, and that they go when their time is over. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { ControlHarness } from "./support/control-harness.ts";
 
 function plan(harness: ControlHarness, as = "operator", body = harness.csv(2)): Promise<Response> {
@@ -11,6 +11,13 @@ async function planId(answer: Response): Promise<string> {
   return ((await answer.json()) as { planId: string }).planId;
 }
 
+/** A worker with a plan. */
+async function setup(http?: string) {
+  const harness = await ControlHarness.open(http === undefined ? {} : { http });
+  onTestFinished(() => harness[Symbol.asyncDispose]());
+  return { harness, id: await planId(await plan(harness)) };
+}
+
 /** Ids of the runs that `GET /v1/runs` lists. */
 async function listed(harness: ControlHarness, query = ""): Promise<string[]> {
   const answer = await harness.ask(`/v1/runs${query}`, { as: "viewer" });
@@ -19,9 +26,8 @@ async function listed(harness: ControlHarness, query = ""): Promise<string[]> {
 
 describe("a plan that is not started", () => {
   test("its keys expire within an hour, and none of them once it is started", async () => {
-    await using harness = await ControlHarness.open();
+    const { harness, id } = await setup();
     const redis = harness.redis();
-    const id = await planId(await plan(harness));
     const keys = (await redis.keys(`*${id}*`)).toSorted();
     expect(keys.map((key) => key.slice(key.indexOf(id)))).toEqual([id, `${id}:input`]);
     for (const key of [...keys, "{simfleet}:plans"]) {
@@ -34,8 +40,7 @@ describe("a plan that is not started", () => {
   });
 
   test("an expired plan is not found, and cannot be started or deleted", async () => {
-    await using harness = await ControlHarness.open();
-    const id = await planId(await plan(harness));
+    const { harness, id } = await setup();
     const redis = harness.redis();
     for (const key of await redis.keys(`*${id}*`)) await redis.pexpire(key, 1);
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -52,8 +57,7 @@ describe("a plan that is not started", () => {
   });
 
   test("it is listed as a run only if its state is asked for, and emits no event before it is started", async () => {
-    await using harness = await ControlHarness.open();
-    const id = await planId(await plan(harness));
+    const { harness, id } = await setup();
     expect(await listed(harness)).toEqual([]);
     expect(await listed(harness, "?state=planned")).toEqual([id]);
     expect(await listed(harness, "?state=running")).toEqual([]);
@@ -87,8 +91,7 @@ describe("a plan that is not started", () => {
   });
 
   test("of simultaneous starts one starts it", async () => {
-    await using harness = await ControlHarness.open();
-    const id = await planId(await plan(harness));
+    const { harness, id } = await setup();
     const start = (waves: string): Promise<Response> =>
       harness.ask(`/v1/runs?planId=${id}${waves}`, { as: "operator", method: "POST" });
     const canaries = ["", "&canary=1", "&canary=2", "", "&canary=3", "", "", "&canary=1"];
@@ -116,8 +119,7 @@ describe("plan limits per caller", () => {
   });
 
   test("a caller at the plan limit can delete a plan that the refusal names", async () => {
-    await using harness = await ControlHarness.open({ http: "  plansPerCaller: 2\n" });
-    const first = await planId(await plan(harness));
+    const { harness, id: first } = await setup("  plansPerCaller: 2\n");
     await plan(harness);
     const refused = await plan(harness);
     expect([refused.status, await refused.json()]).toMatchObject([429, { detail: expect.stringContaining(first) }]);

@@ -171,17 +171,13 @@ describe("two rows of one SIM", () => {
     await fleet.ledger.settle(run, 0, [b], noCounts);
     fleet.sandbox.fleet.edit(key, { tags: { a: "a", b: "b", c: "c" } });
     await fleet.sync();
-    expect(await fleet.events(["sim.changed"])).toMatchObject([
-      { field: "tags.a", by: "run", cause: run.runId },
-      { field: "tags.b", by: "run", cause: run.runId },
-      { field: "tags.c", by: "run", cause: run.runId },
-    ]);
+    const byRun = { by: "run", cause: run.runId };
+    const changed = ["tags.a", "tags.b", "tags.c"].map((field) => ({ field, ...byRun }));
+    expect(await fleet.events(["sim.changed"])).toMatchObject(changed);
     const locks = () => redis.hget(keys.simLocks(fleet.profile), key);
     expect((await locks())?.split("\n").toSorted()).toEqual([run.runId, "tags.a=a", "tags.c=c"].toSorted());
-    const [a, c] = [
-      taggedBy(fleet, { place: 0, key, tag: "a", basisMs }, tagged({ a: "a" })),
-      taggedBy(fleet, { place: 0, key, tag: "c", basisMs }, tagged({ a: "a", b: "b", c: "c" })),
-    ];
+    const a = taggedBy(fleet, { place: 0, key, tag: "a", basisMs }, tagged({ a: "a" }));
+    const c = taggedBy(fleet, { place: 0, key, tag: "c", basisMs }, tagged({ a: "a", b: "b", c: "c" }));
     await fleet.ledger.settle(run, 0, [a], noCounts);
     await fleet.ledger.settle(run, 1, [c], noCounts);
     expect(await locks()).toBeNull();

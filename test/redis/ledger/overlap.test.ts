@@ -95,10 +95,15 @@ async function rowsOf({ runId }: RunHead): Promise<string[]> {
   return rows;
 }
 
+/** An account with a run of these SIMs. */
+async function setup(segments: readonly string[][], inputs: readonly string[] = ["slow"], operation?: SimOperation) {
+  const fleet = new Fleet();
+  return { fleet, older: await fleet.start(segments, inputs, operation) };
+}
+
 describe("two runs that set the same field", () => {
   it("the older run leaves the SIMs of the newer one alone, whichever works first", async () => {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a", "b"], ["c"]], ["slow"]);
+    const { fleet, older } = await setup([["a", "b"], ["c"]]);
     const newer = await fleet.start([["b", "c", "d"]], ["fast"]);
     await fleet.work(older);
     await fleet.work(newer);
@@ -111,8 +116,7 @@ describe("two runs that set the same field", () => {
   });
 
   it("a newer run that ends first supersedes the rows of a paused one, which continues with the others", async () => {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a", "b"]], ["slow"]);
+    const { fleet, older } = await setup([["a", "b"]]);
     await service.control.pause(older.runId);
     const newer = await fleet.start([["b"]], ["fast"]);
     await fleet.work(newer);
@@ -125,8 +129,7 @@ describe("two runs that set the same field", () => {
   });
 
   it("a paused run whose rows are all superseded is completed", async () => {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a"], ["b"]], ["slow"]);
+    const { fleet, older } = await setup([["a"], ["b"]]);
     await service.control.pause(older.runId);
     await fleet.work(await fleet.start([["a", "b"]], ["fast"]));
     expect(await ledger.run(older.runId)).toMatchObject({ state: "completed", tally: { skipped: 2, pending: 0 } });
@@ -154,8 +157,7 @@ describe("two runs that set the same field", () => {
   });
 
   it("to cancel the newer run does not revive the rows of a paused one", async () => {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a", "b"]], ["slow"]);
+    const { fleet, older } = await setup([["a", "b"]]);
     await service.control.pause(older.runId);
     const newer = await fleet.start([["b"]], ["fast"]);
     await service.control.cancel(newer.runId);
@@ -212,8 +214,7 @@ describe("runs that share SIMs", () => {
   type Kind = typeof inClass;
 
   async function secondOf(first: Kind, second: Kind): Promise<{ rows: string[]; newer: RunHead }> {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a"]], first.inputs, first.operation);
+    const { fleet, older } = await setup([["a"]], first.inputs, first.operation);
     const newer = await fleet.start([["a"]], second.inputs, second.operation);
     await fleet.work(newer);
     await fleet.work(older);
@@ -258,8 +259,7 @@ describe("the start of a run while calls of an older one are in flight", () => {
   });
 
   it("it waits for those of a cancelled run as well", async () => {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a"]], ["slow"]);
+    const { fleet, older } = await setup([["a"]]);
     await ledger.hold(older.runId, ["in flight"]);
     await ledger.move(older.runId, "cancelled", ["running"]);
     const newer = await fleet.start([["a"]], ["fast"]);
@@ -269,8 +269,7 @@ describe("the start of a run while calls of an older one are in flight", () => {
   });
 
   it("a call that must not be repeated keeps its row, until its result is known", async () => {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a", "b"]], [], terminate);
+    const { fleet, older } = await setup([["a", "b"]], [], terminate);
     const sent = { attempts: 0, reason: "", sentAtMs: begunAtMs, owner: "one" };
     await ledger.recordTries(older.runId, 0, new Map([[0, sent]]));
     const newer = await fleet.start([["a", "b"]], [], terminate);
@@ -279,8 +278,7 @@ describe("the start of a run while calls of an older one are in flight", () => {
   });
 
   it("a row whose response was lost says so", async () => {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a"]], ["slow"]);
+    const { fleet, older } = await setup([["a"]]);
     const lost = { attempts: 1, reason: "no answer", unknownSinceMs: begunAtMs };
     await ledger.recordTries(older.runId, 0, new Map([[0, lost]]));
     const newer = await fleet.start([["a"]], ["fast"]);
@@ -340,8 +338,7 @@ describe("a run that shares no field of a SIM with an older one, as its plan fou
     service.draft({ sims: [sim] }, { profile: fleet.profile, set: { speedClass: "fast" }, options });
 
   it("it starts while the older one makes its calls", async () => {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a"]], ["slow"]);
+    const { fleet, older } = await setup([["a"]]);
     await ledger.hold(older.runId, ["in flight"]);
     const newer = await service.submit(await planOf(fleet, "b"), { by: "cli:anna" });
     expect(await ledger.hold(older.runId, ["in flight"])).toBe("running");
@@ -365,8 +362,7 @@ describe("a crash while an overlap is settled", () => {
     ["second rows", "settle", 1],
     ["end", "endSuperseding", 0],
   ] as const)("at its %s: no run makes a call until another process has settled it", async (_, write, before) => {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a", "b"], ["c"], ["d"]], ["slow"]);
+    const { fleet, older } = await setup([["a", "b"], ["c"], ["d"]]);
     const newer = await fleet.start([["a", "c"]], ["fast"]);
     const dying = new Ledger(collaborators);
     const real = dying[write].bind(dying) as (...args: unknown[]) => Promise<never>;
@@ -386,8 +382,7 @@ describe("a crash while an overlap is settled", () => {
   });
 
   it("a newer run that was deleted meanwhile does not stop the older one", async () => {
-    const fleet = new Fleet();
-    const older = await fleet.start([["a"]], ["slow"]);
+    const { fleet, older } = await setup([["a"]]);
     const newer = await fleet.start([["a"]], ["fast"]);
     await redis.unlink(keys.run(newer.runId), keys.runInput(newer.runId));
     await fleet.work(older);

@@ -9,7 +9,8 @@ import { until } from "../../support/until.ts";
 
 const { redis, keys, connect, lifecycle } = openTestRedis();
 
-it("a consumer whose connection no longer takes jobs starts waiting work after a restart", async () => {
+/** A consumer, its connections, the jobs that it has done, and a way to add one. */
+async function setup() {
   const connections: Redis[] = [];
   const open = (name: string): Redis => {
     const connection = connect();
@@ -21,23 +22,26 @@ it("a consumer whose connection no longer takes jobs starts waiting work after a
     { connect: open, keys, workerRegistry: openWorkerRegistry({ redis, keys }), clock: systemClock, lifecycle },
   );
   const done: number[] = [];
-  const working = await queues.consume("a", {
-    atOnce: 1,
-    work: ({ n }) => {
-      done.push(n);
-      return Promise.resolve({ kind: "ended" });
-    },
-    restore: () => undefined,
-    onIncident: () => undefined,
-  });
+  const work = ({ n }: { n: number }) => {
+    done.push(n);
+    return Promise.resolve({ kind: "ended" } as const);
+  };
+  const others = { restore: () => undefined, onIncident: () => undefined };
+  const working = await queues.consume("a", { atOnce: 1, work, ...others });
   onTestFinished(() => working.stop());
-  await (await queues.queue("a")).add("job", { n: 1 });
+  const add = async (n: number): Promise<unknown> => (await queues.queue("a")).add("job", { n });
+  return { working, done, add, connections };
+}
+
+it("a consumer whose connection no longer takes jobs starts waiting work after a restart", async () => {
+  const { working, done, add, connections } = await setup();
+  await add(1);
   await until("the first job is done", () => done.length === 1);
   // Its commands are never sent, and nothing is closed, as after a network that swallows packets.
   const [worker] = connections;
   if (worker === undefined) throw new Error("the consumer has no connection");
   const swallowing = vi.spyOn(worker, "sendCommand").mockReturnValue(new Promise(() => undefined));
-  await (await queues.queue("a")).add("job", { n: 2 });
+  await add(2);
   await working.restart();
   await until("the second job is done", () => done.includes(2));
   expect(await working.isMoving(60_000)).toBe(true);

@@ -9,36 +9,40 @@ import { until } from "../../support/until.ts";
 
 const place = openTestRedis();
 
-it("the rotation queue runs when a user asks or a step is due, and not before", async () => {
+/** The queue of rotations, and a consumer that looks at them and finds that they wait. */
+function setup() {
+  const { connect, keys, lifecycle } = place;
   const workerRegistry = openWorkerRegistry(place);
-  const queues = profileJobs("rotations", "the-rotations", {
-    connect: () => place.connect(),
-    keys: place.keys,
-    workerRegistry,
-    clock: systemClock,
-    lifecycle: place.lifecycle,
-  });
-  const looks: string[] = [];
-  let stands: "waiting" | "due" = "waiting";
-  const work = (profile: string): Promise<WorkResult> => {
-    looks.push(profile);
-    stands = "waiting";
+  const collaborators = { connect: () => connect(), keys, workerRegistry, clock: systemClock, lifecycle };
+  const queues = profileJobs("rotations", "the-rotations", collaborators);
+  const found = { looks: 0, status: "waiting" as "waiting" | "due", incidents: [] as string[] };
+  const work = (): Promise<WorkResult> => {
+    found.looks += 1;
+    found.status = "waiting";
     return Promise.resolve({ kind: "postponed", delayMs: 3_600_000, scope: "job", reason: "grace" });
   };
+  const consume = async (): Promise<void> => {
+    const status = () => Promise.resolve(found.status);
+    const working = await queues.consume("a", {
+      work,
+      status,
+      onIncident: ({ message }) => found.incidents.push(message),
+    });
+    onTestFinished(() => working.stop());
+  };
+  return { queues, found, consume };
+}
+
+it("the rotation queue runs when a user asks or a step is due, and not before", async () => {
+  const { queues, found, consume } = setup();
   expect(await queues.isServed("a")).toBe(false);
-  const incidents: string[] = [];
-  const working = await queues.consume("a", {
-    work,
-    status: () => Promise.resolve(stands),
-    onIncident: ({ message }) => incidents.push(message),
-  });
-  onTestFinished(() => working.stop());
-  await until("the first look", () => looks.length === 1);
+  await consume();
+  await until("the first look", () => found.looks === 1);
   expect(await queues.isServed("a")).toBe(true);
   await queues.enqueue("a");
   await queues.enqueue("a", "now");
-  await until("the look that was asked for", () => looks.length === 2);
-  stands = "due";
-  await until("the look that was due", () => looks.length === 3);
-  expect(incidents).toEqual([]);
+  await until("the look that was asked for", () => found.looks === 2);
+  found.status = "due";
+  await until("the look that was due", () => found.looks === 3);
+  expect(found.incidents).toEqual([]);
 });

@@ -11,10 +11,16 @@ const dayMs = Date.UTC(2099, 4, 20);
 const hourMs = 3_600_000;
 const sims = Array.from({ length: 40 }, (_, nth) => nth);
 
+/** A fleet whose usage has been synced once. */
+async function setup(options?: Parameters<typeof UsageHarness.open>[1]) {
+  const harness = await UsageHarness.open(place, options);
+  return { harness, synced: await harness.sync() };
+}
+
 describe("the usage of a fleet", () => {
   it("is what each SIM has used in the current month and day, in four calls", async () => {
-    const harness = await UsageHarness.open(place);
-    expect(await harness.sync()).toMatchObject({ calls: 4, unknown: 0 });
+    const { harness, synced } = await setup();
+    expect(synced).toMatchObject({ calls: 4, unknown: 0 });
     expect(sims.filter((nth) => harness.bytesOf(nth, monthMs, noonMs) === 0).length).toBeGreaterThan(2);
     for (const nth of sims) {
       expect(await harness.usageOf(nth, "month")).toBe(harness.bytesOf(nth, monthMs, noonMs));
@@ -23,8 +29,7 @@ describe("the usage of a fleet", () => {
   });
 
   it("can be filtered by, also where most SIMs have another value", async () => {
-    const harness = await UsageHarness.open(place);
-    await harness.sync();
+    const { harness } = await setup();
     const { inventory, profile } = harness.fleet;
     const found: string[] = [];
     const options = { keyColumn: "simId" } as const;
@@ -37,8 +42,7 @@ describe("the usage of a fleet", () => {
   });
 
   it("stays when the SIMs are synced, and is no change of a SIM", async () => {
-    const harness = await UsageHarness.open(place, { more: { thresholds: [] } });
-    await harness.sync();
+    const { harness } = await setup({ more: { thresholds: [] } });
     const before = await harness.usageOf(1, "month");
     harness.fleet.sandbox.fleet.edit(harness.simId(1), { tags: { site: "moved" } });
     const { state } = await harness.fleet.sync();
@@ -67,8 +71,7 @@ describe("the usage of a fleet", () => {
   });
 
   it("is not known of a SIM that was added after the export", async () => {
-    const harness = await UsageHarness.open(place);
-    await harness.sync();
+    const { harness } = await setup();
     harness.fleet.sandbox.fleet.add(1);
     await harness.fleet.sync();
     expect(await harness.usageOf(40, "month")).toBeUndefined();
@@ -80,8 +83,7 @@ describe("a threshold", () => {
     sims.filter((nth) => harness.bytesOf(nth, fromMs, toMs) > bytes).map((nth) => harness.simId(nth));
 
   it("is reported once for each SIM and month", async () => {
-    const harness = await UsageHarness.open(place);
-    await harness.sync();
+    const { harness } = await setup();
     const first = over(harness, much.over, monthMs, noonMs);
     expect((await harness.crossed()).toSorted()).toEqual(first.toSorted());
     harness.clock.nowMs += 10 * 24 * hourMs;
@@ -92,8 +94,7 @@ describe("a threshold", () => {
   });
 
   it("is reported again in the next month, also at midnight", async () => {
-    const harness = await UsageHarness.open(place);
-    await harness.sync();
+    const { harness } = await setup();
     const inMay = await harness.crossed();
     harness.clock.nowMs = Date.UTC(2099, 5, 19);
     await harness.sync();
@@ -104,13 +105,12 @@ describe("a threshold", () => {
   it("of a day is for the SIMs of its filter", async () => {
     const where = parseFilter("speedClass=s1.fast");
     const thresholds = [{ name: "today", where, over: 1e7, per: "day" }] as const;
-    const harness = await UsageHarness.open(place, { more: { thresholds } });
-    const { crossed } = await harness.sync();
+    const { harness, synced } = await setup({ more: { thresholds } });
     const fast = sims.filter((nth) => harness.fleet.sandbox.state.sims.speedClassAt(nth) === "s1.fast");
     const expected = over(harness, 1e7, dayMs, noonMs).filter((id) => fast.some((nth) => harness.simId(nth) === id));
     expect(expected.length).toBeGreaterThan(0);
     expect((await harness.crossed()).toSorted()).toEqual(expected.toSorted());
-    expect(crossed).toBe(expected.length);
+    expect(synced.crossed).toBe(expected.length);
   });
 });
 
@@ -127,8 +127,8 @@ describe("an export", () => {
   });
 
   it("that takes a while is asked for again", async () => {
-    const harness = await UsageHarness.open(place, { exportMs: 60_000 });
-    expect(await harness.sync()).toMatchObject({ calls: 5 });
+    const { synced } = await setup({ exportMs: 60_000 });
+    expect(synced).toMatchObject({ calls: 5 });
   });
 
   it("that the platform fails to make is an error", async () => {
@@ -166,8 +166,7 @@ describe("an export", () => {
     ],
     ["no IMSI", "sim-1,DATE,a,1,1,1,1,x\n", /Line 2 of the export has no IMSI/],
   ])("with %s changes nothing", async (_, line, reason) => {
-    const harness = await UsageHarness.open(place);
-    await harness.sync();
+    const { harness } = await setup();
     const [before, crossed] = [await harness.usageOf(1, "month"), await harness.crossed()];
     await harness.giveFile((date) => header + line.replace("DATE", date));
     await expect(harness.sync()).rejects.toThrow(reason);

@@ -109,8 +109,7 @@ describe("defaults and precedence", () => {
     expect(loadConfig({ env: { SIMFLEET_DATA_DIR: "data" } }).dataDir).toBe(join(process.cwd(), "data"));
   });
 
-  it("relative paths of the file begin at its folder, wherever the process was started", () => {
-    const file = fileOf(`
+  const withPaths = `
 dataDir: data
 deployment: ./platform.yaml
 dropFolder: { path: in }
@@ -120,12 +119,16 @@ schedules: { up: { cron: "0 3 * * *", job: apply, file: ./fleet.csv, speedClass:
 automations: { tell: { on: run.completed, job: report, file: report.json } }
 rotations:
   one: { type: psk, from: { file: new, field: key }, sinks: [{ file: out }, { command: [./store, out] }, { command: [store] }] }
-`);
+`;
+
+  it("relative paths of the file begin at its folder, wherever the process was started", () => {
+    const file = fileOf(withPaths);
     const folder = dirname(file);
     writeFileSync(join(folder, "platform.yaml"), "brand: Acme\n");
     writeFileSync(join(folder, "key"), "secret-1", { mode: 0o600 });
     const config = loadConfig({ file: relative(process.cwd(), file), env: {} });
     const at = (path: string): string => join(folder, path);
+    const sinks = [{ file: at("out") }, { command: [at("store"), "out"] }, { command: ["store"] }];
     expect({ ...config, ...config.sections }).toMatchObject({
       dataDir: at("data"),
       deployment: { brand: "Acme", name: at("platform.yaml") },
@@ -134,12 +137,7 @@ rotations:
       profiles: { default: { secrets: { files: [at("key")] } } },
       schedules: { schedules: [{ task: { from: { file: at("fleet.csv") } } }] },
       automations: [{ action: { file: at("report.json") } }],
-      rotations: {
-        one: {
-          from: { file: at("new") },
-          sinks: [{ file: at("out") }, { command: [at("store"), "out"] }, { command: ["store"] }],
-        },
-      },
+      rotations: { one: { from: { file: at("new") }, sinks } },
     });
   });
 

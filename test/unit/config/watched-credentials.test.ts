@@ -23,9 +23,11 @@ function textOf(name: string): string {
   return authKeyFileText({ authKeyId: `keyId-${name}`, authKey: `secret-${name}` });
 }
 
-/** Credentials whose first AuthKey lies in `path`, watched. */
-function watched(path: string) {
-  return watchedWith({ SIMFLEET_AUTH_KEY_FILE: path });
+/** Watched credentials whose first AuthKey lies in a file. */
+function setup() {
+  const path = join(newFolder(), "auth-key");
+  put(path, textOf("a"));
+  return { path, ...watchedWith({ SIMFLEET_AUTH_KEY_FILE: path }) };
 }
 
 function watchedWith(env: Environment) {
@@ -42,9 +44,7 @@ function watchedWith(env: Environment) {
 // Shows S3.
 describe("a watched secret file", () => {
   it("a secret file is reloaded when it is overwritten, or another is renamed over it", () => {
-    const path = join(newFolder(), "auth-key");
-    put(path, textOf("a"));
-    const { ids, all } = watched(path);
+    const { path, ids, all } = setup();
     expect(ids()).toEqual(["keyId-a"]);
     writeFileSync(path, textOf("b"));
     all.poll();
@@ -71,7 +71,7 @@ describe("a watched secret file", () => {
     };
     mount("..2026_01", "a");
     symlinkSync("..data/auth-key", join(folder, "auth-key"));
-    const { all, ids } = watched(join(folder, "auth-key"));
+    const { all, ids } = watchedWith({ SIMFLEET_AUTH_KEY_FILE: join(folder, "auth-key") });
     expect(ids()).toEqual(["keyId-a"]);
     for (const [version, name] of [
       ["..2026_02", "b"],
@@ -86,9 +86,7 @@ describe("a watched secret file", () => {
   it("a secret file is looked at every second, and never after the watch stopped", () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const path = join(newFolder(), "auth-key");
-    put(path, textOf("a"));
-    const { all, ids } = watched(path);
+    const { path, ids, all } = setup();
     writeFileSync(path, textOf("b"));
     vi.advanceTimersByTime(1_000);
     expect(ids()[0]).toBe("keyId-b");
@@ -127,9 +125,7 @@ describe("an invalid secret file", () => {
     ["readable by others", (path) => chmodSync(path, 0o644), /can be read by others.*chmod 600/],
     ["gone", (path) => rmSync(path), /There is no file/],
   ])("the old credentials stay in use when a secret file is %s", (_, spoil, reason) => {
-    const path = join(newFolder(), "auth-key");
-    put(path, textOf("a"));
-    const { all, ids, kept } = watched(path);
+    const { path, all, ids, kept } = setup();
     spoil(path);
     all.poll();
     expect(kept.join()).toMatch(reason);
@@ -145,9 +141,7 @@ describe("an invalid secret file", () => {
   });
 
   it("an AuthKey that the platform never accepted is not kept as a fallback for the next", () => {
-    const path = join(newFolder(), "auth-key");
-    put(path, textOf("a"));
-    const { all, ids } = watched(path);
+    const { path, ids, all } = setup();
     writeFileSync(path, textOf("wrong"));
     all.poll();
     expect(ids()).toEqual(["keyId-wrong", "keyId-a"]);

@@ -62,6 +62,23 @@ async function setup(follow: typeof twoEvents = twoEvents): Promise<Harness> {
   return { clock, streams, client, log };
 }
 
+/** Lets everything that can happen without the client happen. */
+async function turns(): Promise<void> {
+  for (let n = 0; n < 1_000; n += 1) await yieldToEventLoop();
+}
+
+/** The numbers of the events that a client reads, which grow. */
+function numbersFrom(client: Socket): number[] {
+  const seen: number[] = [];
+  let rest = "";
+  client.on("data", (chunk: Buffer) => {
+    rest += chunk.toString("latin1").replaceAll(/x{100,}/g, "");
+    for (const [, n] of rest.matchAll(/^id: 1-(\d+)\n/gm)) seen.push(Number(n));
+    rest = rest.slice(rest.lastIndexOf("\n") + 1);
+  });
+  return seen;
+}
+
 test("an event stream is closed and logged when its client reads nothing for 30 s", async () => {
   const { clock, streams, client, log } = await setup();
   clock.pass(29_999);
@@ -93,9 +110,6 @@ test("an event stream requests further events only after its client has read the
     for (asked = 1; asked <= last; asked += 1) yield [eventOf(asked, "x".repeat(512 * 1_024))];
     if (!signal.aborted) await once(signal, "abort");
   });
-  const turns = async (): Promise<void> => {
-    for (let n = 0; n < 1_000; n += 1) await yieldToEventLoop();
-  };
   let askedUntilFull = 0;
   while (askedUntilFull !== asked) {
     askedUntilFull = asked;
@@ -105,13 +119,7 @@ test("an event stream requests further events only after its client has read the
   expect(askedUntilFull).toBeLessThan(last / 2);
   await turns();
   expect(asked).toBe(askedUntilFull);
-  const seen: number[] = [];
-  let rest = "";
-  client.on("data", (chunk: Buffer) => {
-    rest += chunk.toString("latin1").replaceAll(/x{100,}/g, "");
-    for (const [, n] of rest.matchAll(/^id: 1-(\d+)\n/gm)) seen.push(Number(n));
-    rest = rest.slice(rest.lastIndexOf("\n") + 1);
-  });
+  const seen = numbersFrom(client);
   client.resume();
   await until("all have come", () => seen.at(-1) === last);
   expect(seen).toEqual(Array.from({ length: last }, (_, i) => i + 1));
