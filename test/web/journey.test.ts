@@ -50,6 +50,29 @@ async function setup(path: string, token: string = tokens.operator) {
   return { page, main: page.locator("main"), dialog: page.getByRole("dialog"), height };
 }
 
+/** The run of a file that a user signed in for, dropped and started. */
+async function startDropped(width: number) {
+  // Other classes for each width: rows that change nothing are not sent.
+  const classes = width > 600 ? ["s1.slow", "s1.fast"] : ["s1.fast", "s1.slow"];
+  const file = await harness.cli.fleet("fleet.csv", 240, classes);
+  const watched = await harness.page({ width });
+  const { page } = watched;
+  await page.goto("/#/new");
+  await page.getByLabel("Token", { exact: true }).fill(tokens.operator);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("by hand");
+  if (width > 600) await drop(page, await harness.cli.read(file));
+  else await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.cli.path(file));
+  const rows = page.getByRole("table", { name: "Rows of the plan" });
+  await rows.getByText(harness.cli.simId(0)).waitFor();
+  await page.getByRole("button", { name: "Start the run" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
+  await page.waitForURL(/#\/runs\/r-/);
+  expect(await page.title()).toBe(`Run ${page.url().split("/").at(-1) ?? ""} · simfleet`);
+  await page.getByRole("heading", { name: "by hand" }).waitFor();
+  return { watched, page };
+}
+
 describeInBrowser(
   "the dashboard",
   async () => {
@@ -149,57 +172,36 @@ describeInBrowser(
     });
 
     it.each(isLong ? [1280, 360] : [1280])(
-      "the dashboard processes a dropped file up to its results with a pause and resume at %d px width",
+      "the dashboard processes a dropped file with a pause and resume at %d px width",
       async (width) => {
         // So narrow a quota that the run cannot end before it is paused, and then a wide one.
         const { throttle } = harness.cli.sandbox;
         throttle.changeLimit({ group: "Sim", limit: 10, afterMs: 0 });
-        // Other classes for each width: rows that change nothing are not sent.
-        const file = await harness.cli.fleet(
-          "fleet.csv",
-          240,
-          width > 600 ? ["s1.slow", "s1.fast"] : ["s1.fast", "s1.slow"],
-        );
-        const watched = await harness.page({ width });
-        const { page } = watched;
-        await page.goto("/#/new");
-        await page.getByLabel("Token", { exact: true }).fill(tokens.operator);
-        await page.getByRole("button", { name: "Sign in" }).click();
-
-        await page.getByLabel("Name", { exact: true }).fill("by hand");
-        if (width > 600) await drop(page, await harness.cli.read(file));
-        else await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.cli.path(file));
-        const rows = page.getByRole("table", { name: "Rows of the plan" });
-        await rows.getByText(harness.cli.simId(0)).waitFor();
-
-        await page.getByRole("button", { name: "Start the run" }).click();
-        await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
-        await page.waitForURL(/#\/runs\/r-/);
-        const runId = page.url().split("/").at(-1) ?? "";
-        expect(await page.title()).toBe(`Run ${runId} · simfleet`);
-        await page.getByRole("heading", { name: "by hand" }).waitFor();
-
+        const { watched, page } = await startDropped(width);
         const bar = page.getByRole("progressbar", { name: "Rows with an outcome" });
-        await expect
-          .poll(async () => Number(await bar.getAttribute("aria-valuenow")), { timeout: 20_000 })
-          .toBeGreaterThan(0);
+        const done = async (): Promise<number> => Number(await bar.getAttribute("aria-valuenow"));
+        await expect.poll(done, { timeout: 20_000 }).toBeGreaterThan(0);
         await page.getByRole("button", { name: "Pause" }).click();
         await page.getByText("paused", { exact: true }).waitFor();
-        expect(Number(await bar.getAttribute("aria-valuenow"))).toBeLessThan(240);
+        expect(await done()).toBeLessThan(240);
         throttle.changeLimit({ group: "Sim", limit: 1_000, afterMs: 0 });
         await page.getByRole("button", { name: "Resume" }).click();
         await page.getByText("completed", { exact: true }).waitFor();
-        expect(await bar.getAttribute("aria-valuenow")).toBe("240");
-
-        const coming = page.waitForEvent("download");
-        await page.getByRole("button", { name: "Results" }).click();
-        const download = await coming;
-        expect(download.suggestedFilename()).toBe(`${runId}.results.csv`);
-        const results = await harness.cli.run(["runs", "results", runId, "--out", "by-command.csv"]);
-        expect(results.code).toBe(0);
-        expect(await readFile(await download.path(), "utf8")).toBe(await harness.cli.read("by-command.csv"));
+        expect(await done()).toBe(240);
         expect(await watched.overflow()).toBe(0);
       },
     );
+
+    it("the results that the dashboard downloads are those of the command", async () => {
+      const runId = await endedOfFile();
+      const { page } = await setup(`/#/runs/${runId}`);
+      const coming = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Results" }).click();
+      const download = await coming;
+      expect(download.suggestedFilename()).toBe(`${runId}.results.csv`);
+      const results = await harness.cli.run(["runs", "results", runId, "--out", "by-command.csv"]);
+      expect(results.code).toBe(0);
+      expect(await readFile(await download.path(), "utf8")).toBe(await harness.cli.read("by-command.csv"));
+    });
   },
 );
