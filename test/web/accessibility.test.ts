@@ -102,7 +102,13 @@ async function setupPalette(text = "") {
   await page.keyboard.press("Control+k");
   const palette = page.getByRole("dialog", { name: "Search and commands" });
   await palette.getByRole("option").nth(5).waitFor();
-  await page.keyboard.type(text);
+  if (text !== "") {
+    // What is searched is complete once nothing is found.
+    await page.keyboard.type("no such thing");
+    await palette.getByText("Nothing found.").waitFor();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type(text);
+  }
   return { watched, page, palette };
 }
 
