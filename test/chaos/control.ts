@@ -1,6 +1,6 @@
 /**
- * The control API as an operator's script uses it while things break: a request is repeated with the same idempotency key,
- * to any worker, until one answers.
+ * The control API as an operator's script uses it while things break: a request is repeated with the same idempotency
+ * key, to any worker, until one answers.
  */
 import { secrets, type Station } from "./stage/stage.ts";
 import { nowMs, sleep } from "./time.ts";

@@ -1,7 +1,7 @@
 /**
- * What the workers have to do in a round: runs of safe and unsafe operations over thousands of rows, a sync, and a rotation,
- * all requested at once, and a file for the drop folder. The schedules, the automation and the webhook are in the
- * configuration.
+ * What the workers have to do in a round: runs of safe and unsafe operations over thousands of rows, a sync, and a
+ * rotation, all requested at once, and a file for the drop folder. The schedules, the automation and the webhook are in
+ * the configuration.
  */
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

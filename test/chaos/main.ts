@@ -1,6 +1,7 @@
 /**
- * Chaos: real workers under load, while a plan of faults by seed breaks processes, Redis, the network, the platform, clocks
- * and the disk. When the faults end everything must come to rest, and all promises are checked. Each seed is one round.
+ * Chaos: real workers under load, while a plan of faults by seed breaks processes, Redis, the network, the platform,
+ * clocks and the disk. When the faults end everything must come to rest, and all promises are checked. Each seed is one
+ * round.
  *   npm run test:chaos -- --seed 1 --minutes 10       seeds 1, 2, … for ten minutes
  *   npm run test:chaos -- --seed 7 --seeds 1          one seed again
  *   --at-once N rounds at once (default 2); --calm-mb N or a calm round first: what a worker's memory is compared with

@@ -1,6 +1,6 @@
 /**
- * The plan of faults of one seed: what breaks, when, for how long, and at which worker. The same seed gives the same plan.
- * Every kind of fault comes first in some plan, so that as many seeds as there are kinds cover them all.
+ * The plan of faults of one seed: what breaks, when, for how long, and at which worker. The same seed gives the same
+ * plan. Every kind of fault comes first in some plan, so that as many seeds as there are kinds cover them all.
  */
 import { seededRandom } from "#sandbox/seeded.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Waits until everything has come to rest after the faults: every run, the sync and the rotation are over, every message is
- * delivered, no job is left in a queue, and nothing holds a row, a SIM or a run.
+ * Waits until everything has come to rest after the faults: every run, the sync and the rotation are over, every
+ * message is delivered, no job is left in a queue, and nothing holds a row, a SIM or a run.
  */
 import { readdirSync } from "node:fs";
 import { Keys } from "#redis/keys.ts";

@@ -1,6 +1,6 @@
 /**
- * Carries out a plan of faults on a stage, heals everything at the end, and counts what may have cost: calls that were in
- * flight when something broke may be made again, or have an unknown outcome.
+ * Carries out a plan of faults on a stage, heals everything at the end, and counts what may have cost: calls that were
+ * in flight when something broke may be made again, or have an unknown outcome.
  */
 import type { FaultKind, Plan, PlannedFault } from "./plan.ts";
 import { callsPerPeriod, connections, rowsInHand, type Stage, type Station } from "./stage/stage.ts";

@@ -1,6 +1,7 @@
 /**
- * A feature is a folder and one line: test/features/tickets has a record with three states, routes, commands, work of its
- * own, a section of the configuration and an event, and is added to the list of features here and in routes.test.ts.
+ * A feature is a folder and one line: test/features/tickets has a record with three states, routes, commands, work of
+ * its own, a section of the configuration and an event, and is added to the list of features here and in
+ * routes.test.ts.
  */
 import { describe, expect, test } from "vitest";
 import { sectionOf, sectionsOf } from "#config/feature-section.ts";

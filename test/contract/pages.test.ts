@@ -1,6 +1,6 @@
 /**
- * The page that comes with a library, the description of the API, in a real browser under our content security policy. It
- * has to work with nothing rejected, nothing fetched from other origins and nothing on the console.
+ * The page that comes with a library, the description of the API, in a real browser under our content security policy.
+ * It has to work with nothing rejected, nothing fetched from other origins and nothing on the console.
  */
 import type { BrowserContext } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,6 @@
 /**
- * What happens to careful people on an ordinary day: the installed command in a shell, in the wrong folder, as another user.
+ * What happens to careful people on an ordinary day: the installed command in a shell, in the wrong folder, as another
+ * user.
  */
 import { chmod, chown, cp, lstat, mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -60,8 +60,9 @@ describe.concurrent("429 responses during a run", () => {
     const { throttled } = await applyAll(harness, 300);
     const windows = harness.sandbox.throttle.windows("Sim").filter(({ accepted }) => accepted > 0);
     expect(windows.length).toBeGreaterThanOrEqual(4);
-    // Where this machine stands still for a moment, the other caller overtakes everything that is in flight, once. That it
-    // is one a window otherwise is shown with a clock of our own (test/redis/limiter/bucket-company.property.test.ts).
+    // Where this machine stands still for a moment, the other caller overtakes everything that is in flight, once. That
+    // it is one a window otherwise is shown with a clock of our own
+    // (test/redis/limiter/bucket-company.property.test.ts).
     expect(throttled).toBeLessThanOrEqual(windows.length + lanes);
   });
 

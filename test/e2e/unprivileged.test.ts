@@ -1,5 +1,6 @@
 /**
- * The worker as the container runs it, without an engine: the program in a folder of root's, and a process of another user who may write to the data folder alone.
+ * The worker as the container runs it, without an engine: the program in a folder of root's, and a process of another
+ * user who may write to the data folder alone.
  */
 import { spawnSync } from "node:child_process";
 import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rm } from "node:fs/promises";

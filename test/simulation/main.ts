@@ -1,6 +1,7 @@
 /**
- * Runs random schedules against the real bucket.lua with a virtual clock (docs/reference/performance.md), and a thousand processes on one
- * quota. A schedule in which a property does not hold is named by its seed, and the exit code is 1.
+ * Runs random schedules against the real bucket.lua with a virtual clock (docs/reference/performance.md), and a
+ * thousand processes on one quota. A schedule in which a property does not hold is named by its seed, and the exit code
+ * is 1.
  *
  *   npm run simulate:limiter
  *   npm run simulate:limiter -- --schedules 1000000 --seed 1 --at-once 2

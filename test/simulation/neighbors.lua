@@ -1,5 +1,5 @@
--- Part of the limiter's simulation: bulk work that never ends next to others on the account. A rival calls the platform itself,
--- and is rejected once a window is spent; live callers have permits of this limiter, before bulk work.
+-- Part of the limiter's simulation: bulk work that never ends next to others on the account. A rival calls the platform
+-- itself, and is rejected once a window is spent; live callers have permits of this limiter, before bulk work.
 
 -- Calls `act` at random times, on average `per_window` times a window, in bursts of `burst`.
 local function at_random(run, per_window, burst, act)
@@ -20,9 +20,10 @@ local function percentile(times, share)
   return times[math.max(1, math.ceil(#times * share))] or 0
 end
 
--- `rival` and `live`: shares of the limit; `burst`: calls of a rival at once; `grab`: the share that it takes at each reset.
--- Returns the share of the rival's calls that were rejected, the share of the quota that was used, our own 429 responses, the
--- median, 99 % and longest wait of live calls, ms, and the share of the quota that bulk work got.
+-- `rival` and `live`: shares of the limit; `burst`: calls of a rival at once; `grab`: the share that it takes at each
+-- reset.
+-- Returns the share of the rival's calls that were rejected, the share of the quota that was used, our own 429
+-- responses, the median, 99 % and longest wait of live calls, ms, and the share of the quota that bulk work got.
 local function beside_others(seed, limit, period, rival, burst, live, reserve, windows, grab)
   local run = prepare(seed, { kind = 'neighbors', limit = limit, period = period, reserve = reserve, windows = windows,
     phase = 0.5, rounding = 'up', drift = 0, processes = 2, callers = 8, pause = 0, priority_callers = 0, leg = 20,

@@ -1,5 +1,5 @@
--- Part of the limiter's simulation: a process with callers that always want one more call. It batches its exchanges and takes
--- permits ahead as permit-queue.ts does, and each exchange is one run of bucket.lua.
+-- Part of the limiter's simulation: a process with callers that always want one more call. It batches its exchanges and
+-- takes permits ahead as permit-queue.ts does, and each exchange is one run of bucket.lua.
 
 local PATIENCE_MS, IDLE_POLL_MS, MAX_AHEAD, AHEAD_MS = 2000, 10, 64, 200
 local KEYS_OF_BUCKET = { 'bucket', 'permits', 'buckets', 'waiters', 'windows', 'rounding' }

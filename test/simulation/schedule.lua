@@ -1,5 +1,5 @@
--- Part of the limiter's simulation: one schedule is a random platform, processes, a network and incidents; then what has to
--- be true of it. It returns functions that run schedules by their seeds.
+-- Part of the limiter's simulation: one schedule is a random platform, processes, a network and incidents; then what
+-- has to be true of it. It returns functions that run schedules by their seeds.
 
 -- Everything that happens in one schedule.
 local Run = {}
@@ -149,7 +149,8 @@ function Run:plan_crashes()
   end
 end
 
--- All callers stop; what is in flight ends; the leases of dead processes end; one exchange in a later window sees nothing left.
+-- All callers stop; what is in flight ends; the leases of dead processes end; one exchange in a later window sees
+-- nothing left.
 function Run:rest()
   self.is_over = true
   self.world:run_until(self.world.now + 8000)

@@ -1,8 +1,8 @@
--- The commands of Redis that the limiter's scripts use, on tables of this process: they run unchanged, without Redis. It is
--- written for Lua 5.1, as Redis's scripts are, and runs in 5.3 and LuaJIT as well.
+-- The commands of Redis that the limiter's scripts use, on tables of this process: they run unchanged, without Redis.
+-- It is written for Lua 5.1, as Redis's scripts are, and runs in 5.3 and LuaJIT as well.
 --
--- Values: hashes and sets of strings, and strings. A key expires when it is used after its time. A mistake in a command, such as
--- an unknown one, is an error: nothing is guessed.
+-- Values: hashes and sets of strings, and strings. A key expires when it is used after its time. A mistake in a
+-- command, such as an unknown one, is an error: nothing is guessed.
 
 local values, expiries = {}, {}
 local now_ms = 0

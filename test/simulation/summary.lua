@@ -1,5 +1,5 @@
--- Part of the limiter's simulation: runs many schedules, and says what came of them in one line of numbers and one line for
--- each failure.
+-- Part of the limiter's simulation: runs many schedules, and says what came of them in one line of numbers and one line
+-- for each failure.
 
 -- Seeds from `first` to `last`.
 local function run_schedules(first, last)

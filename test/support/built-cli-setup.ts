@@ -1,6 +1,7 @@
 /**
  * What the tests of a run share to start the built program: the places of its copy and of the installed package, which
- * the first test that needs one makes, the server that runs commands, and a cache folder. All are removed after the last test.
+ * the first test that needs one makes, the server that runs commands, and a cache folder. All are removed after the
+ * last test.
  */
 import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, rm } from "node:fs/promises";

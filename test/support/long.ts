@@ -1,7 +1,8 @@
 /**
- * Tests with a short and a long form: the same property over fewer or more seeds, kills or seconds. `npm test` takes the
- * short form, or leaves out what takes minutes; `npm run test:long` runs the test files that import this one, and takes the
- * long form. `SIMFLEET_TEST_LONG=0.5 npm run test:long` takes half of the way from the short to the long form.
+ * Tests with a short and a long form: the same property over fewer or more seeds, kills or seconds. `npm test` takes
+ * the short form, or leaves out what takes minutes; `npm run test:long` runs the test files that import this one, and
+ * takes the long form. `SIMFLEET_TEST_LONG=0.5 npm run test:long` takes half of the way from the short to the long
+ * form.
  */
 const share = Number(process.env.SIMFLEET_TEST_LONG ?? 0);
 

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Polls until `holds` is true: every few milliseconds where it only looks, and less often where it asks a process, since
- * asking takes the time of both from what is waited for.
+ * Polls until `holds` is true: every few milliseconds where it only looks, and less often where it asks a process,
+ * since asking takes the time of both from what is waited for.
  * @param longestPauseMs less than the time for which the condition holds, where it ends again
  * @throws Error naming `what` after `deadlineMs`
  */

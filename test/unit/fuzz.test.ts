@@ -1,6 +1,6 @@
 /**
- * What people and other programs write, at random: whatever they write, it is read, or rejected with an error that says so.
- * Each property holds for a few hundred cases, and for ten thousand in the long form.
+ * What people and other programs write, at random: whatever they write, it is read, or rejected with an error that says
+ * so. Each property holds for a few hundred cases, and for ten thousand in the long form.
  */
 import { Readable } from "node:stream";
 import fc from "fast-check";

@@ -95,7 +95,8 @@ describeInBrowser(
       const { page } = await setup(`/#/runs/${runId}`);
       await page.getByRole("img", { name: /^Calls per .*; calls: 8 in total, \d at most/ }).waitFor();
       await page.getByRole("img", { name: /^Rows per .*: 5 in total, \d at most; not done: 3 in total/ }).waitFor();
-      // A bar for each window, in one path: the first starts within its share of the chart, and the last ends in the chart.
+      // A bar for each window, in one path: the first starts within its share of the chart, and the last ends in the
+      // chart.
       const { windows, windowSeconds } = await harness.ask<RunSummary>(`/v1/runs/${runId}/summary`);
       const [firstMs = 0, lastMs = 0] = [windows[0], windows.at(-1)].map((one) => Date.parse(one?.at ?? ""));
       const bars = Math.round((lastMs - firstMs) / (windowSeconds * 1_000)) + 1;

@@ -1,6 +1,6 @@
 /**
- * Checks of what faults must not leave behind: keys in Redis without an end, permits that nobody gives back, open files and
- * connections, memory, and secrets or internal errors in the log.
+ * Checks of what faults must not leave behind: keys in Redis without an end, permits that nobody gives back, open files
+ * and connections, memory, and secrets or internal errors in the log.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -50,8 +50,8 @@ export async function checkFiles({ disk }: Stage): Promise<string[]> {
 }
 
 /**
- * Permits of processes that were killed count until their lease ends; none may have been granted since. Those that a process
- * took ahead of its last calls are given back within moments.
+ * Permits of processes that were killed count until their lease ends; none may have been granted since. Those that a
+ * process took ahead of its last calls are given back within moments.
  */
 async function lastingPermits(read: () => Promise<Record<string, string>>, key: string, restMs: number) {
   const present = async (): Promise<string[]> =>

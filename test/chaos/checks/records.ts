@@ -1,7 +1,7 @@
 /**
- * Checks of what is not a run: the rotation has one secret in its sink and at the platform, the schedules acted on their
- * times, the file of the drop folder became one run, the automation acted once on each event, and every event has reached
- * the receiver of the webhook.
+ * Checks of what is not a run: the rotation has one secret in its sink and at the platform, the schedules acted on
+ * their times, the file of the drop folder became one run, the automation acted once on each event, and every event has
+ * reached the receiver of the webhook.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 /**
  * A TCP proxy in front of Redis or the platform that breaks connections the way networks do: it delays, holds back (and
- * delivers later), cuts at once or in the middle of a reply, and rejects. One worker has its own, so that the others still
- * reach what it has lost.
+ * delivers later), cuts at once or in the middle of a reply, and rejects. One worker has its own, so that the others
+ * still reach what it has lost.
  */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket, connect } from "node:net";

@@ -1,6 +1,6 @@
 /**
- * Everything that a round needs, in a folder of its own: the sandbox as the platform, a Redis, a small disk, a receiver of
- * webhooks, and workers that reach Redis and the platform each through its own proxies.
+ * Everything that a round needs, in a folder of its own: the sandbox as the platform, a Redis, a small disk, a receiver
+ * of webhooks, and workers that reach Redis and the platform each through its own proxies.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * One worker and its supervisor: it starts the process again whenever it ends, as systemd or Kubernetes would, and keeps its
- * log and what it said about its resources.
+ * One worker and its supervisor: it starts the process again whenever it ends, as systemd or Kubernetes would, and
+ * keeps its log and what it said about its resources.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

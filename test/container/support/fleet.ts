@@ -1,6 +1,6 @@
 /**
- * Containers on a network of their own: Redis, the simulator behind TLS, workers, and one in which commands run. Those of
- * simfleet have the image `simfleet`, which compose.yaml builds, and get no more rights than there.
+ * Containers on a network of their own: Redis, the simulator behind TLS, workers, and one in which commands run. Those
+ * of simfleet have the image `simfleet`, which compose.yaml builds, and get no more rights than there.
  */
 import { readFileSync } from "node:fs";
 import { chown, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";

@@ -1,7 +1,7 @@
 /**
- * Every route of the control API: the minimum role, an example that succeeds, and its response. A route is called as its
- * description says, with the examples of its contract (`.meta({ example })`), unless an example stands here that needs more:
- * objects that the test has prepared, or a query.
+ * Every route of the control API: the minimum role, an example that succeeds, and its response. A route is called as
+ * its description says, with the examples of its contract (`.meta({ example })`), unless an example stands here: it
+ * needs objects that the test has prepared, several queries, or its place in the order.
  */
 import { type Role, roles } from "#fleet/role.ts";
 import type { ControlHarness } from "./control-harness.ts";

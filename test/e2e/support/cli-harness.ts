@@ -94,7 +94,8 @@ async function open({
     /** Runs a command until it ends; use `start` for one that gets a signal or is killed. */
     async run(args: readonly string[], env: Environment = {}): Promise<Ended> {
       if (isProcessPerCommand) return this.start(args, env).ended;
-      // A command follows the one before within milliseconds, when the embedded Redis of that one would just be stopping.
+      // A command follows the one before within milliseconds, when the embedded Redis of that one would just be
+      // stopping.
       if (!("SIMFLEET_REDIS_URL" in this.env) && this.env.SIMFLEET_DATA_DIR === join(this.folder, "data")) {
         await this.redis();
       }

@@ -1,6 +1,7 @@
 /**
- * Redis as operators run it: a primary with a replica and three Sentinels, and a cluster of three primaries. The servers
- * are processes of the harness, each with a folder of its own below the harness's, and end with it at the latest.
+ * Redis as operators run it: a primary with a replica and three Sentinels, and a cluster of three primaries. The
+ * servers are processes of the harness, each with a folder of its own below the harness's, and end with it at the
+ * latest.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

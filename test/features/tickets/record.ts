@@ -1,6 +1,6 @@
 /**
- * The record of a ticket, one per queue. Moves: open -> answered -> closed; after that, the next ticket of the queue may be
- * opened.
+ * The record of a ticket, one per queue. Moves: open -> answered -> closed; after that, the next ticket of the queue
+ * may be opened.
  */
 import type { Problem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";

@@ -1,6 +1,6 @@
 /**
- * kill -9 of the processes that watch a folder, at any moment: each file ends in done/ or failed/ once, becomes one run,
- * and makes its changes, whichever process continues with it.
+ * kill -9 of the processes that watch a folder, at any moment: each file ends in done/ or failed/ once, becomes one
+ * run, and makes its changes, whichever process continues with it.
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";

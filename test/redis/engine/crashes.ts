@@ -1,8 +1,9 @@
 /**
- * Kills durable work at every call that outlives a process: after each write to Redis, and each call of the platform, a sink
- * or a receiver. A process that dies is one whose objects throw from some call on and are never used again; the next
- * process starts with new objects. Nothing outlives a process between two calls, so a death before a call is a death
- * after the previous one: only the first call of a process, and one that overlaps another, is also killed before it.
+ * Kills durable work at every call that outlives a process: after each write to Redis, and each call of the platform, a
+ * sink or a receiver. A process that dies is one whose objects throw from some call on and are never used again; the
+ * next process starts with new objects. Nothing outlives a process between two calls, so a death before a call is a
+ * death after the previous one: only the first call of a process, and one that overlaps another, is also killed before
+ * it.
  */
 import { expect } from "vitest";
 import { seededRandom } from "#sandbox/seeded.ts";

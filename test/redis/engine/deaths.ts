@@ -1,6 +1,6 @@
 /**
- * Processes that die in the middle of their work, without a process: what they do never ends, and their entry in the registry is
- * gone. Nothing that they would have done afterwards is done.
+ * Processes that die in the middle of their work, without a process: what they do never ends, and their entry in the
+ * registry is gone. Nothing that they would have done afterwards is done.
  */
 import { poisonGuard, type PoisonGuard } from "#engine/poison-guard.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";

@@ -1,6 +1,6 @@
 /**
- * A change and its event always exist together: after a kill -9 of a worker, and after one of Redis itself with the end of
- * its file lost.
+ * A change and its event always exist together: after a kill -9 of a worker, and after one of Redis itself with the end
+ * of its file lost.
  */
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";

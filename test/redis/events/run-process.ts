@@ -1,7 +1,7 @@
 /**
- * A process that submits runs and works on them through the ledger and the jobs, with a platform that answers within two
- * milliseconds: runs that complete, that are paused and resumed, cancelled, and aborted. To be killed at any moment. It
- * says on stdout when it starts.
+ * A process that submits runs and works on them through the ledger and the jobs, with a platform that answers within
+ * two milliseconds: runs that complete, that are paused and resumed, cancelled, and aborted. To be killed at any
+ * moment. It says on stdout when it starts.
  *   node run-process.ts REDIS_URL PREFIX SEED
  */
 import type { PlatformClient } from "#api/client.ts";

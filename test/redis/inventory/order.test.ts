@@ -1,6 +1,6 @@
 /**
- * The SIMs of a page in the same order as last time are marked as seen together: the stored result and the events must not
- * depend on it.
+ * The SIMs of a page in the same order as last time are marked as seen together: the stored result and the events must
+ * not depend on it.
  */
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";

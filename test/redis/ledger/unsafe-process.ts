@@ -1,6 +1,7 @@
 /**
- * A process that works on two runs of a fleet in a sandbox, with operations that must not be repeated: SMS, of which the
- * record shows nothing, and terminations, which it shows. To be killed at any moment. It says on stdout when it starts.
+ * A process that works on two runs of a fleet in a sandbox, with operations that must not be repeated: SMS, of which
+ * the record shows nothing, and terminations, which it shows. To be killed at any moment. It says on stdout when it
+ * starts.
  *   node unsafe-process.ts REDIS_URL PREFIX SANDBOX_URL PROFILE CLOCK_OFFSET_MS RUN…
  */
 import { getSim } from "#api/operations/described.ts";

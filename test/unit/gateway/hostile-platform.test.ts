@@ -1,6 +1,6 @@
 /**
- * Answers that no platform should give, raw over TCP: to the platform client and to the gateway. Each call has an outcome, each
- * permit ends, and the process serves the next call.
+ * Answers that no platform should give, raw over TCP: to the platform client and to the gateway. Each call has an
+ * outcome, each permit ends, and the process serves the next call.
  */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";

@@ -1,7 +1,8 @@
 /**
  * A comment of a declaration starts with what it is about, so that an editor's hint makes sense by itself: "Path of the
- * file", not "Its path", and "Key that verifies tokens. Absent: …", not "Absent: …". No line of a comment is longer than
- * 120 columns, as code: the formatter leaves comments as they are. A directive of the linter has to stay on one line.
+ * file", not "Its path", and "Key that verifies tokens. Absent: …", not "Absent: …". No line of a comment is longer
+ * than 120 columns, as code: the formatter leaves comments as they are. A directive of the linter has to stay on one
+ * line.
  */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";

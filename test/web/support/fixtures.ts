@@ -1,7 +1,7 @@
 /**
  * What a worker of the dashboard's tests and pictures starts with, so that every view has something to show: tokens
- * of each role, a rotation, schedules, a freeze to come, an automation, a webhook, and the operations beyond the interface. It knows nothing
- * of the test runner.
+ * of each role, a rotation, schedules, a freeze to come, an automation, a webhook, and the operations beyond the
+ * interface. It knows nothing of the test runner.
  */
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
