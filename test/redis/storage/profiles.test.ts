@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { simsPerChunk } from "#jobs/inventory/store/inventory.ts";
 import { formerProfiles, noteProfiles } from "#jobs/storage/service.ts";
+import type { Keys } from "#redis/keys.ts";
 import { begunAtMs, keptBounds } from "../ledger/run-of.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { storageHarness } from "./storage-harness.ts";
@@ -10,6 +11,14 @@ import { storageHarness } from "./storage-harness.ts";
 const place = openTestRedis();
 const { redis } = place;
 const dayMs = 86_400_000;
+
+/** Begins a rotation of a profile, and moves it to a state. */
+async function rotate(profile: string, state: "done" | "planned", { keys }: { keys: Keys }): Promise<void> {
+  const log = rotationLog({ redis, keys, bounds: keptBounds });
+  const head = { name: "mqtt", profile, rotationId: "c-1", newId: "mqtt-2", startedAtMs: begunAtMs };
+  const record = await log.begin({ ...head, strategy: "successor", type: "psk" });
+  await log.move(record, { state });
+}
 
 /** A profile with SIMs in two chunks, a sync that has ended, and a rotation in a state. */
 async function setup(state: "done" | "planned" = "done") {
@@ -24,10 +33,7 @@ async function setup(state: "done" | "planned" = "done") {
   await redis.hset(keys.simsIndex(profile), "status=active", 1);
   for (const bitmap of ["listed", 1]) await redis.setbit(`${keys.simsBitmaps(profile)}${bitmap}`, 0, 1);
   await redis.hset(keys.sync(profile), "syncId", "s-1", "phase", "finished", "startedAtMs", begunAtMs);
-  const log = rotationLog({ redis, keys, bounds: keptBounds });
-  const head = { name: "mqtt", profile, rotationId: "c-1", newId: "mqtt-2", startedAtMs: begunAtMs };
-  const record = await log.begin({ ...head, strategy: "successor", type: "psk" });
-  await log.move(record, { state });
+  await rotate(profile, state, harness);
   const note = (): Promise<void> => noteProfiles([profile], begunAtMs, { redis, keys });
   const keysLeft = async (): Promise<string[]> => {
     const found = await redis.keys(`${keys.prefix}:*`);
@@ -71,4 +77,12 @@ it("a profile with a rotation in progress is kept", async () => {
   await note();
   harness.pass(91);
   expect(await harness.sweep()).toMatchObject({ profiles: 0 });
+});
+
+it("the record of a rotation that has ended is removed after its days, unless the rotation is configured", async () => {
+  const harness = storageHarness(place);
+  await rotate("default", "done", harness);
+  harness.pass(2 * 366);
+  expect(await harness.sweep({}, redis, { configured: { mqtt: {} } })).toMatchObject({ rotations: 0 });
+  expect(await harness.sweep()).toMatchObject({ rotations: 1 });
 });

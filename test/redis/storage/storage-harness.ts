@@ -80,9 +80,9 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
     pass: (days: number) => {
       nowMs += days * dayMs;
     },
-    sweep: (retention: Partial<Retention> = {}, on: Redis = redis) => {
-      const deps = { ...collaborators, redis: on };
-      return sweep(sweepDeps(deps, { ...kept, ...retention }), nowMs, new AbortController().signal);
+    sweep: (retention: Partial<Retention> = {}, on: Redis = redis, more: Partial<SweepDeps> = {}) => {
+      const deps = sweepDeps({ ...collaborators, redis: on }, { ...kept, ...retention });
+      return sweep({ ...deps, ...more }, nowMs, new AbortController().signal);
     },
     /** Keys of the run in Redis, without the common prefix. */
     keysOf: async ({ runId }: Pick<RunHead, "runId">): Promise<string[]> => {
