@@ -72,7 +72,7 @@ export class PlatformClient {
       tokens: verification && tokenReader(verification, this.#transport, userAgent),
       emit: this.#emit,
       send: (input) => this.#sendAhead(authOperation, input, this.#openRoute),
-      callWith: (pair, operation, input) => this.#sendAhead(operation, input, this.#routeOf(pair)),
+      callWith: (pair, operation, input) => this.#sendAhead(operation, input, this.#resolveRoute(pair)),
     });
     this.#keeper = new PairKeeper({ clock, emit: this.#emit, source: this.#source, chance: options.chance });
   }
@@ -129,7 +129,7 @@ export class PlatformClient {
     const pair = this.#keeper.ready() ?? (await this.#keeper.obtain(signal));
     const { apiKey, token } = this.#names;
     return {
-      address: this.#routeOf(pair).address,
+      address: this.#resolveRoute(pair).address,
       headers: [apiKey, pair.apiKey.reveal(), token, pair.token.reveal()],
       end: (status: number): boolean => {
         if (status === 401) return this.#keeper.invalidate(pair);
@@ -141,12 +141,12 @@ export class PlatformClient {
 
   /** Who the credentials belong to; authenticates if there is no pair. */
   async whoAmI(signal?: AbortSignal): Promise<Principal> {
-    return principalOf(await this.#keeper.obtain(signal));
+    return toPrincipal(await this.#keeper.obtain(signal));
   }
 
   /** @throws PlatformError PLATFORM_FORBIDDEN if no address has the account's coverage, CONFIG_INVALID if two have */
   async assertAddress(signal?: AbortSignal): Promise<void> {
-    this.#routeOf(await this.#keeper.obtain(signal));
+    this.#resolveRoute(await this.#keeper.obtain(signal));
   }
 
   /** The credentials that the current pair was obtained with; undefined if there is no pair. */
@@ -161,7 +161,7 @@ export class PlatformClient {
   async prove(form: Credentials): Promise<Principal> {
     const pair = await this.#source.authenticateWith(form);
     forget(pair);
-    return principalOf(pair);
+    return toPrincipal(pair);
   }
 
   /**
@@ -170,7 +170,7 @@ export class PlatformClient {
    * @throws as `whoAmI`
    */
   async renewNow(signal?: AbortSignal): Promise<Principal> {
-    return principalOf(await this.#keeper.renewNow(signal));
+    return toPrincipal(await this.#keeper.renewNow(signal));
   }
 
   /** Waits for calls in flight, closes the connections and forgets the pair. */
@@ -197,7 +197,7 @@ export class PlatformClient {
     for (let isFirst = true; ; isFirst = false) {
       const pair = this.#keeper.ready() ?? (await this.#keeper.obtain(options.signal));
       try {
-        const reply = await this.#send(operation, target, { route: this.#routeOf(pair), options });
+        const reply = await this.#send(operation, target, { route: this.#resolveRoute(pair), options });
         this.#keeper.accepted(pair);
         return reply;
       } catch (thrown) {
@@ -285,7 +285,7 @@ export class PlatformClient {
     }
   }
 
-  #routeOf(pair: Pair): Route {
+  #resolveRoute(pair: Pair): Route {
     if (this.#pairRoute?.pair === pair) return this.#pairRoute.route;
     const { profile, quotaScope } = this.#options;
     const address = addressFor(this.#routes, { configured: profile.coverage, claimed: pair.coverageTypes });
@@ -327,6 +327,6 @@ function emitter(onEvent: ((event: ClientEvent) => void) | undefined): (event: C
 /** The identity as reported by the platform, without the pair. */
 type Principal = Pick<Pair, "operatorId" | "userName" | "coverageTypes" | "expiresAtMs">;
 
-function principalOf({ operatorId, userName, coverageTypes, expiresAtMs }: Pair): Principal {
+function toPrincipal({ operatorId, userName, coverageTypes, expiresAtMs }: Pair): Principal {
   return { operatorId, userName, coverageTypes, expiresAtMs };
 }

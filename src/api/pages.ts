@@ -33,7 +33,7 @@ export async function* readPages<T>(options: {
     if (key !== undefined) seen.add(key);
     const { value, headers } = await options.fetchPage(key);
     const [nextKey, otherKey] = readNextKeys(headers, options.nextKeyHeader);
-    const fault = nextKey === undefined ? undefined : faultOf(nextKey, { otherKey, seen });
+    const fault = nextKey === undefined ? undefined : findFault(nextKey, { otherKey, seen });
     if (fault !== undefined) {
       throw new PlatformError("PLATFORM_RESPONSE_INVALID", `${options.operation}: the key of the next page ${fault}.`, {
         operation: options.operation,
@@ -46,7 +46,7 @@ export async function* readPages<T>(options: {
 }
 
 /** Following either of two keys could leave out SIMs. */
-function faultOf(key: string, { otherKey = key, seen }: { otherKey: string | undefined; seen: ReadonlySet<string> }) {
+function findFault(key: string, { otherKey = key, seen }: { otherKey: string | undefined; seen: ReadonlySet<string> }) {
   if (key.length > keyCap) return "is too long";
   if (otherKey !== key) return "is another one in the header link";
   return seen.has(key) ? "was given before, so the list would never end" : undefined;

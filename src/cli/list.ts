@@ -114,7 +114,7 @@ export function answerList<Name extends string, T>(
     assertKnown(name, list, items);
   }
   const shown = sorted(items, list, sort).slice(0, limit);
-  const columns = names?.map((name) => columnOf(list, name));
+  const columns = names?.map((name) => findColumn(list, name));
   output.answer({ ...page, [list.name]: shown }, (document, terminal) =>
     listText((document as typeof page)[list.name], list, { columns, terminal }),
   );
@@ -140,7 +140,7 @@ export function listText<T>(
       return typeof value === "number" ? value : cellText(value);
     }),
   );
-  return [table(columns.map(headingOf), rows, terminal), ...(list.below?.(items) ?? [])].join("\n");
+  return [table(columns.map(formatHeading), rows, terminal), ...(list.below?.(items) ?? [])].join("\n");
 }
 
 /** A value as text: `a=1 b=2` for an object, `-` for nothing. */
@@ -162,7 +162,7 @@ export function fieldsText(document: object): string {
 }
 
 /** `speedClass` is headed SPEED CLASS, `counts.done` COUNTS DONE. */
-function headingOf({ name, heading }: Pick<Column<never>, "name" | "heading">): string {
+function formatHeading({ name, heading }: Pick<Column<never>, "name" | "heading">): string {
   return (heading ?? name)
     .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
     .replaceAll(".", " ")
@@ -176,7 +176,7 @@ function valueOf<T>(item: T, { name, value }: Column<T>): unknown {
 /** Items without a value are the last ones in both orders. */
 function sorted<T>(items: readonly T[], list: List<string, T>, sort: string | undefined): readonly T[] {
   if (sort === undefined) return items;
-  const column = columnOf(list, sort.replace(/^-/, ""));
+  const column = findColumn(list, sort.replace(/^-/, ""));
   const sign = sort.startsWith("-") ? -1 : 1;
   return items.toSorted((a, b) => {
     const [left, right] = [valueOf(a, column) ?? undefined, valueOf(b, column) ?? undefined];
@@ -186,7 +186,7 @@ function sorted<T>(items: readonly T[], list: List<string, T>, sort: string | un
 }
 
 /** A column of the list, or a field. */
-function columnOf<T>({ columns }: List<string, T>, name: string): Column<T> {
+function findColumn<T>({ columns }: List<string, T>, name: string): Column<T> {
   return columns.find((column) => column.name === name) ?? { name };
 }
 
@@ -200,7 +200,7 @@ function compared(a: unknown, b: unknown): number {
 function assertKnown<T>(name: string, list: List<string, T>, items: readonly T[]): void {
   const fields = fieldsOfRoute(list);
   const known = new Set([...list.columns.map((column) => column.name), ...fields]);
-  for (const item of items) for (const field of membersOf(item)) known.add(field);
+  for (const item of items) for (const field of listMembers(item)) known.add(field);
   // Of an empty list of SIMs, the fields are not known.
   if (known.has(name) || (items.length === 0 && fields.length === 0)) return;
   const names = [...known];
@@ -215,11 +215,11 @@ function fieldsOfRoute({ route, name }: List<string, never>): readonly string[] 
   return Object.keys(shape?.[name]?.element?.shape ?? {});
 }
 
-function membersOf(item: unknown): string[] {
+function listMembers(item: unknown): string[] {
   if (!isPlainObject(item)) return [];
   return Object.entries(item).flatMap(([name, value]) => [
     name,
-    ...membersOf(value).map((inner) => `${name}.${inner}`),
+    ...listMembers(value).map((inner) => `${name}.${inner}`),
   ]);
 }
 

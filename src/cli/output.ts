@@ -71,7 +71,7 @@ export function openOutput(options: {
       const { isTTY, columns: width = 80 } = stdout;
       const terminal = isTTY === true ? { width, nowMs: systemClock.wallMs() } : undefined;
       const answer = isJson
-        ? jsonOf(document)
+        ? formatJson(document)
         : visibleLines(scrubSecrets(withLocalTimes(text(visibleIn(document), terminal))));
       if (answer !== "") stdout.write(`${answer}\n`);
     },
@@ -95,7 +95,7 @@ export function openOutput(options: {
   };
 }
 
-function jsonOf(document: unknown): string {
+function formatJson(document: unknown): string {
   const json = JSON.stringify(document);
   return JSON.stringify(JSON.parse(scrubSecretsInJson(json)), undefined, 2);
 }
@@ -109,9 +109,9 @@ export function table(
   rows: readonly (readonly (string | number)[])[],
   terminal?: Terminal,
 ): string {
-  const textOf = (cell: string): string =>
+  const formatText = (cell: string): string =>
     (terminal === undefined ? undefined : relativeTime(cell, terminal.nowMs)) ?? withLocalTimes(visible(cell));
-  const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? grouped(cell) : textOf(cell))));
+  const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? grouped(cell) : formatText(cell))));
   const full = header.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i]?.length ?? 0)));
   const widths = terminal === undefined ? full : fitting(full, terminal.width);
   const line = (row: readonly string[], isRight: (i: number) => boolean): string =>

@@ -53,10 +53,10 @@ export function remoteWorker(
       duplex: "half",
       body: isFile ? body : body === undefined ? null : JSON.stringify(body),
     };
-    const answer = await fetch(`${url}${path}${textOf(query)}`, init).catch((thrown: unknown) => {
+    const answer = await fetch(`${url}${path}${formatQuery(query)}`, init).catch((thrown: unknown) => {
       throw unavailable(thrown);
     });
-    if (!answer.ok) throw await refusalOf(answer, url);
+    if (!answer.ok) throw await refusalError(answer, url);
     return answer;
   };
 
@@ -74,7 +74,7 @@ export function remoteWorker(
     const path = `/v1${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])))}`;
     const asked = query as Parameters;
     if (route.answer === "lines") return text(path, asked);
-    const sent = rows === undefined ? body : "file" in rows ? await streamOf(rows) : rows;
+    const sent = rows === undefined ? body : "file" in rows ? await openStream(rows) : rows;
     const answer = await request(route.method, path, { query: asked, body: sent });
     return route.status === 204 ? undefined : answer.json();
   });
@@ -82,7 +82,7 @@ export function remoteWorker(
   return { client, follow: (choice, id, say) => remoteEvents(text, choice, { id, interrupt, say }) };
 }
 
-async function refusalOf(answer: Response, url: string): Promise<SimfleetError> {
+async function refusalError(answer: Response, url: string): Promise<SimfleetError> {
   const problem = (await answer.json().catch(() => ({}))) as { code?: unknown; detail?: unknown; problems?: unknown };
   if (problem.code === "CONFIG_INVALID") return new ConfigError(problem.problems as readonly Problem[]);
   if (typeof problem.code === "string" && Object.hasOwn(errorCatalogue, problem.code)) {
@@ -91,7 +91,7 @@ async function refusalOf(answer: Response, url: string): Promise<SimfleetError> 
   return new SimfleetError("WORKER_UNREACHABLE", `${url} is not a simfleet worker (HTTP ${answer.status})`);
 }
 
-function textOf(query: Parameters): string {
+function formatQuery(query: Parameters): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const one of [value ?? []].flat()) parameters.append(name, String(one));
@@ -100,7 +100,7 @@ function textOf(query: Parameters): string {
 }
 
 /** @throws IntakeError when the file cannot be read */
-async function streamOf({ file, read }: Extract<RowsRequest, { file: string }>): Promise<ReadableStream> {
+async function openStream({ file, read }: Extract<RowsRequest, { file: string }>): Promise<ReadableStream> {
   if (read !== undefined) return Readable.toWeb(Readable.from(read(), { objectMode: false })) as ReadableStream;
   const handle = await openFile(file, { links: "follow" }).catch((thrown: unknown) => {
     throw new IntakeError(`The file ${file} cannot be read: ${messageOf(thrown)}`, { cause: thrown });

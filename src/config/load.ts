@@ -163,7 +163,7 @@ function readProfiles(settings: Pick<Settings, "profiles" | "language">, source:
   const names = new Set([...(isPlainObject(written) ? Object.keys(written) : []), profile]);
   if (profile !== "default" && isPlainObject(written)) report.checkProfile("profile", profile, Object.keys(written));
   const read = (name: string) => {
-    const { coverage, wording, language, credentials } = profileOf(settings, name);
+    const { coverage, wording, language, credentials } = getProfile(settings, name);
     const { forms, files } = readCredentials(credentials, `profiles.${name}`, report);
     const own = {
       tree: { profiles: { [name]: valueAt(tree, `profiles.${name}`) } },
@@ -183,7 +183,7 @@ function readProfiles(settings: Pick<Settings, "profiles" | "language">, source:
 }
 
 /** The settings of a profile; the defaults where nothing gives any. */
-function profileOf({ profiles }: Pick<Settings, "profiles">, name: string): ProfileSettings {
+function getProfile({ profiles }: Pick<Settings, "profiles">, name: string): ProfileSettings {
   return (Object.hasOwn(profiles, name) ? profiles[name] : undefined) ?? profileSection.parse({});
 }
 
@@ -191,7 +191,7 @@ function profileOf({ profiles }: Pick<Settings, "profiles">, name: string): Prof
 function readAgain(source: SettingSource): readonly Credentials[] {
   const report = openReport();
   const settings = readSettings(group({ profiles: profilesSection }), source, report);
-  const { credentials } = profileOf(settings, source.profile);
+  const { credentials } = getProfile(settings, source.profile);
   const { forms } = readCredentials(credentials, `profiles.${source.profile}`, report);
   if (report.problems.length === 0) return forms;
   for (const form of forms) forgetCredentials(form);
@@ -280,7 +280,7 @@ type Owned = OwnedTree & { readonly schema: typeof configSchema };
 function checkOwner(file: string, { schema, tree, uid, mode }: Owned, isNamed: boolean, report: Report): void {
   if (uid === undefined || mode === undefined) return;
   if (!isNamed && !isOurs(uid)) {
-    const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${namingOf(file)}.`;
+    const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${describeNaming(file)}.`;
     report.fault(file, message);
   }
   const secret = secretIn(tree, schema);
@@ -299,13 +299,13 @@ function checkDestinations(file: string, settings: Settings, env: Environment, r
       const [own = ""] = variablesOf(configSchema, path);
       if (!report.isGiven(path) || report.placeOf(path)?.where === own) continue;
       if (path === "deployment" && !isDeploymentFile(settings.deployment)) continue;
-      const message = `is set by ${file}, which was found in the working folder, and decides where ${variable} is sent. ${namingOf(file)}, or set ${own}.`;
+      const message = `is set by ${file}, which was found in the working folder, and decides where ${variable} is sent. ${describeNaming(file)}, or set ${own}.`;
       report.fault(path, message);
     }
   }
 }
 
-function namingOf(file: string): string {
+function describeNaming(file: string): string {
   return `Name it with --config ${file} or SIMFLEET_CONFIG=${file} if it is the right one`;
 }
 

@@ -141,16 +141,16 @@ function fromText(schema: z.ZodType, written: string): unknown {
   const type = bare(schema);
   if (type instanceof z.ZodString || type instanceof z.ZodEnum) return written;
   const value = parseYaml("", written, []) ?? written;
-  if (type instanceof z.ZodArray && !Array.isArray(value)) return listOf(written);
+  if (type instanceof z.ZodArray && !Array.isArray(value)) return parseList(written);
   if (type instanceof z.ZodRecord && !isPlainObject(value)) {
     // One of the words of a list stands behind the last `=`; any other value starts behind the first.
     const separator = type.valueType instanceof z.ZodEnum ? /=(?=[^=]*$)/ : /(?<=^[^=]*)=/;
-    return Object.fromEntries(listOf(written).map((pair) => pair.split(separator)));
+    return Object.fromEntries(parseList(written).map((pair) => pair.split(separator)));
   }
   return value;
 }
 
-function listOf(written: string): string[] {
+function parseList(written: string): string[] {
   return written.split(",").map((name) => name.trim());
 }
 

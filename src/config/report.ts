@@ -24,7 +24,7 @@ export function openReport({ isForCommand = false } = {}) {
   const places = new Map<string, Place>();
 
   /** A path within a section that a variable gives as a whole is shown with the variable. */
-  const whereOf = (path: string): string => {
+  const describePlace = (path: string): string => {
     for (let at = path; at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf(".")))) {
       const where = places.get(at)?.where;
       if (where !== undefined) return at === path || where === at ? where : `${where}, ${path}`;
@@ -32,7 +32,7 @@ export function openReport({ isForCommand = false } = {}) {
     return path;
   };
 
-  const fault = (path: string, message: string): void => void problems.push({ where: whereOf(path), message });
+  const fault = (path: string, message: string): void => void problems.push({ where: describePlace(path), message });
 
   return {
     problems,
@@ -52,11 +52,11 @@ export function openReport({ isForCommand = false } = {}) {
 
     /** Adds a problem of the file of a secret that few commands need. */
     unreadable(path: string, message: string): void {
-      if (isForCommand) unread.push({ path, where: whereOf(path), message });
+      if (isForCommand) unread.push({ path, where: describePlace(path), message });
       else fault(path, message);
     },
 
-    warn: (path: string, message: string): void => void warnings.push({ where: whereOf(path), message }),
+    warn: (path: string, message: string): void => void warnings.push({ where: describePlace(path), message }),
 
     /** All problems. One variable can feed two settings, so that its problem is found twice. */
     error: (): ConfigError =>

@@ -51,7 +51,7 @@ export function localClient(
   caller: Pick<Call<Route>, "by" | "signal"> & { readonly note: (about: string, made: string | undefined) => void },
 ): Client {
   return clientOf(async (route, request) => {
-    const { result, made } = await carryOut(await endpointOf(route), callOf(route, request, caller));
+    const { result, made } = await carryOut(await endpointOf(route), toCall(route, request, caller));
     const about = aboutOf(route, result);
     if (about !== undefined) caller.note(about, made);
     if (route.answer === "lines") return (result as Lines).lines;
@@ -69,7 +69,7 @@ async function carryOut({ handle, creation }: Endpoint, call: Call<Route>) {
 }
 
 /** @throws SimfleetError USAGE for a request that does not match the route's schemas */
-function callOf(
+function toCall(
   route: Route,
   { params, query = {}, body, rows }: AnyRequest,
   { by, signal }: Pick<Call<Route>, "by" | "signal">,

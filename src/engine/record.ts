@@ -188,10 +188,10 @@ function decode<R extends CommonFields>(
   if (hash[kind.idField ?? "revision"] === undefined) return undefined;
   const numbers = new Set<string>(["revision", ...(kind.numbers ?? [])]);
   const json = new Set<string>(["problem", ...(kind.json ?? [])]);
-  const valueOf = (field: string, text: string): unknown => {
+  const parseValue = (field: string, text: string): unknown => {
     if (json.has(field)) return JSON.parse(text);
     return field.endsWith("Ms") || numbers.has(field) ? Number(text) : text;
   };
-  const fields = Object.entries(hash).map(([field, text]) => [field, valueOf(field, text)] as const);
+  const fields = Object.entries(hash).map(([field, text]) => [field, parseValue(field, text)] as const);
   return { ...kind.defaults?.(name), ...Object.fromEntries(fields) } as unknown as R;
 }

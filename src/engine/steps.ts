@@ -97,7 +97,7 @@ export async function runSteps<Context, Change>(
     if (context === undefined || step === undefined) return { kind: "ended" };
     if (signal.aborted) return { kind: "handed-back" };
     const runAndSave = async (): Promise<WorkResult | undefined> =>
-      save(await resultOf(step, context, { machine, signal }), context, machine);
+      save(await runStep(step, context, { machine, signal }), context, machine);
     try {
       const point = machine.pointOf(context);
       const end = await (point === undefined ? runAndSave() : machine.guard.run(point, runAndSave));
@@ -116,7 +116,7 @@ export async function runSteps<Context, Change>(
 }
 
 /** The result of a step, or of its fault. */
-async function resultOf<Context, Change>(
+async function runStep<Context, Change>(
   step: Step<Context, Change>,
   context: Context,
   { machine, signal }: { machine: StepMachine<Context, Change>; signal: AbortSignal },

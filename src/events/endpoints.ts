@@ -62,7 +62,7 @@ const places: Readonly<Partial<Record<string, string>>> = {
   "sim.returned": "changes returned",
 };
 
-function placeOf({ type, atMs, fields }: Event): string | undefined {
+function findPlace({ type, atMs, fields }: Event): string | undefined {
   if (type.startsWith("sim.") && fields["by"] === "run") return undefined;
   if (type === "schedule.started" && fields["by"] === undefined) {
     return atMs - Date.parse(fields["due"] ?? "") > lateMs ? "schedules late" : undefined;
@@ -81,7 +81,7 @@ export async function summarize(
   const shown = new Map<string, EventDocument[]>();
   const add = (what: string, many = 1): unknown => counts.set(what, (counts.get(what) ?? 0) + many);
   const take = (event: Event): void => {
-    const place = placeOf(event);
+    const place = findPlace(event);
     if (place === undefined) return;
     add(place);
     const [section = ""] = place.split(" ");

@@ -12,7 +12,7 @@ const piece = /\[([^\]]*)\]|\{(\w+)(\+?)\}|[^[{]+/g;
 
 /** The parts of the sentence, neighboring texts as one. */
 export function partsOfSentence(template: string, fields: Fields): Part[] {
-  return (partsOf(template, fields, "sentence") ?? []).reduce<Part[]>((all, part) => {
+  return (toParts(template, fields, "sentence") ?? []).reduce<Part[]>((all, part) => {
     const last = all.at(-1);
     if (typeof part === "string" && typeof last === "string") return [...all.slice(0, -1), last + part];
     return [...all, part];
@@ -24,10 +24,10 @@ export function textOfSentence(parts: readonly Part[]): string {
 }
 
 /** Undefined for an optional text if one of its fields is empty. */
-function partsOf(template: string, fields: Fields, within: "sentence" | "brackets"): Part[] | undefined {
+function toParts(template: string, fields: Fields, within: "sentence" | "brackets"): Part[] | undefined {
   const parts: Part[] = [];
   for (const [text, optional, field, isCount] of template.matchAll(piece)) {
-    if (optional !== undefined) parts.push(...(partsOf(optional, fields, "brackets") ?? []));
+    if (optional !== undefined) parts.push(...(toParts(optional, fields, "brackets") ?? []));
     else if (field === undefined) parts.push(text);
     else {
       const value = fields[field] ?? "";

@@ -33,12 +33,12 @@ export function assertUnfrozen(freeze: Freeze | undefined, nowMs: number): void 
 /** The occurrences of the periods that are not over at an instant, earliest first. @param max per period */
 export function freezeTimes(periods: readonly FreezePeriod[], atMs: number, max: number) {
   return periods
-    .flatMap(({ name, profile, when }) => [...timesOf(when, atMs, max)].map((time) => ({ name, profile, ...time })))
+    .flatMap(({ name, profile, when }) => [...listTimes(when, atMs, max)].map((time) => ({ name, profile, ...time })))
     .sort((a, b) => a.fromMs - b.fromMs);
 }
 
 /** The occurrences of a period that are not over at an instant, in order; those of a cron expression need not end. */
-function* timesOf(when: FreezePeriod["when"], atMs: number, max = Infinity) {
+function* listTimes(when: FreezePeriod["when"], atMs: number, max = Infinity) {
   if ("fromMs" in when) {
     if (when.toMs > atMs) yield when;
     return;
@@ -56,7 +56,7 @@ export function freezeAt(periods: readonly FreezePeriod[], profile: string, atMs
   let longest: Freeze | undefined;
   for (const { name, when, ...of } of periods) {
     if (of.profile !== undefined && of.profile !== profile) continue;
-    for (const { fromMs, toMs: untilMs } of timesOf(when, atMs)) {
+    for (const { fromMs, toMs: untilMs } of listTimes(when, atMs)) {
       if (fromMs > atMs) break;
       if ((longest?.untilMs ?? 0) < untilMs) longest = { reason: `the freeze ${name}`, untilMs };
     }

@@ -40,18 +40,18 @@ export function requireOperations<Id extends DeploymentOperationId>(
   feature: string,
 ): Record<Id, DeploymentOperation> {
   const missing = ids.filter((id) => deployment.operations[id] === undefined);
-  if (missing.length > 0) throw new ConfigError([problemOf(deployment, missing, feature)]);
+  if (missing.length > 0) throw new ConfigError([toProblem(deployment, missing, feature)]);
   return deployment.operations as Record<Id, DeploymentOperation>;
 }
 
-function problemOf({ name }: Deployment, ids: readonly DeploymentOperationId[], feature: string): Problem {
+function toProblem({ name }: Deployment, ids: readonly DeploymentOperationId[], feature: string): Problem {
   const isFile = /[./\\]/.test(name);
   const they = ids.length === 1 ? "this operation" : "these operations";
   const place = isFile ? `Add to ${name}` : "Put into a platform definition of your own, and name it as `deployment`";
   const lines = [
     ...(isFile ? [] : [`extends: ${name}`]),
     "operations:",
-    ...ids.flatMap((id) => [`  ${id}:`, ...linesOf(operationOptions[id].example).map((line) => `    ${line}`)]),
+    ...ids.flatMap((id) => [`  ${id}:`, ...formatYaml(operationOptions[id].example).map((line) => `    ${line}`)]),
   ];
   return {
     where: ids.map((id) => `operations.${id}`).join(", "),
@@ -63,7 +63,7 @@ function problemOf({ name }: Deployment, ids: readonly DeploymentOperationId[], 
 }
 
 /** Formats lines as block-style YAML; a flow mapping would interpret the braces of a path. */
-function linesOf(example: DeploymentOperation): string[] {
+function formatYaml(example: DeploymentOperation): string[] {
   return Object.entries(example).map(
     ([key, value]) => `${key}: ${Array.isArray(value) ? `[${value.join(", ")}]` : value}`,
   );

@@ -42,12 +42,12 @@ export function wavesOf(written: WrittenWaves) {
   if (!/^\d{1,4}[smhd]$/.test(soak)) throw fault(`The soak ${JSON.stringify(soak)} has to be a period such as 10m`);
   if (gate !== undefined) parseGate(gate);
   const defaults = { minSample: minSample ?? 1, sample: sample ?? 200, onFailure: onFailure ?? ("pause" as const) };
-  if (text !== undefined) return { ends: endsOf(text), soakMs: parsePeriod(soak), gate, ...defaults };
+  if (text !== undefined) return { ends: parseEnds(text), soakMs: parsePeriod(soak), gate, ...defaults };
   if (gate !== undefined || written.soak !== undefined) throw fault("A soak and a gate need waves, such as 20,5%,100%");
   return undefined;
 }
 
-function endsOf(text: string) {
+function parseEnds(text: string) {
   const parts = text.split(",").map((part) => /^(\d{1,9}(?:\.\d+)?)(%?)$/.exec(part.trim()) ?? []);
   const ends = parts.map(([, amount, unit]) => (unit === "%" ? { percent: Number(amount) } : { rows: Number(amount) }));
   const sharesOf = (of: string): number[] => parts.flatMap(([, amount, unit]) => (unit === of ? [Number(amount)] : []));

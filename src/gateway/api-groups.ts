@@ -39,7 +39,7 @@ export interface Grouping {
 /** @returns the operation of a call, by its method and the decoded segments of its path */
 export function operationFinder({ operations, simOperations, apiGroups }: Grouping) {
   const rules: Rule[] = [
-    ...catalogue.map(({ id, method, path, quota }) => ({ id, method, quota, segments: segmentsOf(path) })),
+    ...catalogue.map(({ id, method, path, quota }) => ({ id, method, quota, segments: toSegments(path) })),
     renewal("/v1/operators/{operatorId}/token"),
     ...Object.entries(operations).flatMap(([id, described]) =>
       described === undefined ? [] : ofDescription(id, described),
@@ -85,10 +85,10 @@ function ofDescription(id: string, described: DeploymentOperation): Rule[] {
 
 function ofQuota(quota: Quota, path: string, method?: string): Rule {
   const id = `gateway.${"group" in quota ? quota.group : quota.perIp}`;
-  return { id, quota, segments: segmentsOf(path), method };
+  return { id, quota, segments: toSegments(path), method };
 }
 
-function segmentsOf(path: string): string[] {
+function toSegments(path: string): string[] {
   return path
     .slice(1)
     .split("/")

@@ -18,7 +18,7 @@ export function addAudit(server: FastifyInstance, { audit, clock, logger }: Cont
   const countUnknown = countPerMinute(clock);
   server.decorateRequest("audit", undefined);
   const begin = async (request: FastifyRequest): Promise<void> => {
-    if (!isReading(request)) request.audit = { id: await audit.begin(intentOf(request)) };
+    if (!isReading(request)) request.audit = { id: await audit.begin(toIntent(request)) };
   };
   server.addHook("onRoute", (route) => {
     // The last one before the handler: the route's own may say who calls.
@@ -37,7 +37,7 @@ export function addAudit(server: FastifyInstance, { audit, clock, logger }: Cont
     }
     // Without an entry, the request was rejected before its handler: by the guard, a limit or a schema.
     if (request.principal === undefined && countUnknown("").count > maxUnknown) return undefined;
-    audit.note(intentOf(request), { status }).catch((thrown: unknown) => {
+    audit.note(toIntent(request), { status }).catch((thrown: unknown) => {
       logger.error({ requestId: request.id }, `a refusal could not be written down: ${messageOf(thrown)}`);
     });
     return undefined;
@@ -53,7 +53,7 @@ function isReading({ method }: FastifyRequest): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-function intentOf(request: FastifyRequest): Parameters<ControlDeps["audit"]["begin"]>[0] {
+function toIntent(request: FastifyRequest): Parameters<ControlDeps["audit"]["begin"]>[0] {
   const { principal, params, query, method, routeOptions } = request;
   const named = Object.values((params ?? {}) as Readonly<Record<string, string>>).join("/");
   // Of the query, only these ids, and only if they are well-formed.

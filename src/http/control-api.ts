@@ -46,7 +46,7 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
         reply.header("cache-control", "no-store");
         next();
       });
-      child.addHook("preParsing", (request, _reply, payload, next) => next(faultOf(request), payload));
+      child.addHook("preParsing", (request, _reply, payload, next) => next(findFault(request), payload));
       const api: Api = child.withTypeProvider<ZodTypeProvider>();
       addMe(api, deps);
       triggerRoutes(api, deps);
@@ -65,7 +65,7 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
 
 const json = "application/json";
 
-function faultOf({ method, headers, routeOptions }: FastifyRequest): SimfleetError | null {
+function findFault({ method, headers, routeOptions }: FastifyRequest): SimfleetError | null {
   const { config, schema, url = "" } = routeOptions;
   if (method === "GET" || method === "HEAD" || config.takesAnyBody === true) return null;
   const written = headers["content-type"] ?? "";

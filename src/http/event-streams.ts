@@ -77,7 +77,7 @@ export function eventStreams({ tail, clock, logger, access }: StreamDeps) {
     let isLate = false;
     try {
       for await (const events of tail.follow(query.fromId, stop.signal)) {
-        const frames = events.filter((event) => isMeant(query, event)).map(frameOf);
+        const frames = events.filter((event) => isMeant(query, event)).map(toFrame);
         if (frames.length === 0 || raw.write(frames.join("")) || stop.signal.aborted) continue;
         isLate = !(await isTaken(stream, clock));
         if (isLate) throw new Error("the client takes nothing");
@@ -136,6 +136,6 @@ async function isTaken({ raw, stop }: Stream, clock: Clock): Promise<boolean> {
   return (await inTime(clock, patienceMs, drained)) !== undefined;
 }
 
-function frameOf(event: Event): string {
+function toFrame(event: Event): string {
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(documentOfEvent(event))}\n\n`;
 }

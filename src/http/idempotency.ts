@@ -51,17 +51,17 @@ export async function once(store: Store, exchange: Exchange, creation: Creation<
     return creation.create(id);
   };
   try {
-    if (key === undefined) return await send(reply, answerOf(exchange, await create(creation.newId()), creation));
+    if (key === undefined) return await send(reply, makeAnswer(exchange, await create(creation.newId()), creation));
     const sha256 = creation.sha256 ?? exchange.sha256;
     const claim = await claimKey(store, {
-      id: digestOf(actorOf(request.principal), request.method, request.routeOptions.url, key),
-      fingerprint: digestOf(request.url, sha256 ?? JSON.stringify(request.body ?? null)),
+      id: computeDigest(actorOf(request.principal), request.method, request.routeOptions.url, key),
+      fingerprint: computeDigest(request.url, sha256 ?? JSON.stringify(request.body ?? null)),
       ref: creation.newId(),
     });
     if ("status" in claim) return await send(reply.header("idempotent-replayed", "true"), claim);
     const answer = await claim.keep(async () => {
       const found = claim.isResumed ? await creation.find?.(claim.ref) : undefined;
-      return answerOf(exchange, found ?? (await create(claim.ref)), creation);
+      return makeAnswer(exchange, found ?? (await create(claim.ref)), creation);
     });
     return await send(reply, answer);
   } finally {
@@ -113,7 +113,7 @@ export async function claimKey({ redis, keys }: Store, { id, ...request }: Store
   return { ref: stored.ref, isResumed: !isNew, keep };
 }
 
-function answerOf({ request, reply, route }: Exchange, created: object, { pathOf }: Creation<object>): Remembered {
+function makeAnswer({ request, reply, route }: Exchange, created: object, { pathOf }: Creation<object>): Remembered {
   if (request.audit !== undefined) request.audit.about = aboutOf(route, created);
   const status = route.status === 201 ? 201 : 202;
   reply.code(status);
@@ -138,6 +138,6 @@ function keyIn({ headers }: FastifyRequest): string | undefined {
   throw new SimfleetError("REQUEST_INVALID", "An Idempotency-Key must have 1 to 255 visible ASCII characters");
 }
 
-function digestOf(...parts: readonly unknown[]): string {
+function computeDigest(...parts: readonly unknown[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }

@@ -56,7 +56,7 @@ export function mount(
     schema: headers === undefined ? schema : { ...schema, headers },
     preHandler: preHandler ?? [],
     handler: async (request, reply) => {
-      const call = callOf(request);
+      const call = toCall(request);
       const gone = goneSignal(reply.raw);
       const answer = async (received?: Rows): Promise<FastifyReply> => {
         const rows = received === undefined ? undefined : { ...received, signal: gone };
@@ -84,11 +84,11 @@ export function mount(
 
 export function optionsOf(route: Route) {
   const { method, path: url, role } = route;
-  return { method, url, config: { role }, schema: schemaOf(route) };
+  return { method, url, config: { role }, schema: toSchema(route) };
 }
 
 /** The schemas of a route, as the server checks them and OpenAPI describes them. */
-function schemaOf({ method, tag, summary, description, params, query, body, rows, answer, status = 200 }: Route) {
+function toSchema({ method, tag, summary, description, params, query, body, rows, answer, status = 200 }: Route) {
   const isReading = method === "GET";
   return {
     summary,
@@ -103,7 +103,7 @@ function schemaOf({ method, tag, summary, description, params, query, body, rows
 }
 
 /** The validated request, as a handler receives it. */
-function callOf(request: FastifyRequest): Call<Route> {
+function toCall(request: FastifyRequest): Call<Route> {
   const { params, query, body, principal } = request;
   return { params, query, body, by: actorOf(principal) } as unknown as Call<Route>;
 }

@@ -65,7 +65,7 @@ export function retryAfterSeconds(thrown: unknown, code: ErrorCode): number | un
 }
 
 export function problemOf(thrown: unknown, requestId: string): ProblemDocument {
-  const { code, detail, problems, status } = wordsOf(thrown);
+  const { code, detail, problems, status } = toWords(thrown);
   return {
     type: `urn:simfleet:error:${code}`,
     title: errorCatalogue[code].meaning,
@@ -85,9 +85,9 @@ interface Words {
   readonly status?: number;
 }
 
-function wordsOf(thrown: unknown): Words {
+function toWords(thrown: unknown): Words {
   if (thrown instanceof ConfigError) return { code: thrown.code, detail: thrown.message, problems: thrown.problems };
-  if (thrown instanceof IntakeError) return { code: thrown.code, detail: thrown.message, ...placeOf(thrown) };
+  if (thrown instanceof IntakeError) return { code: thrown.code, detail: thrown.message, ...describePlace(thrown) };
   if (thrown instanceof SimfleetError) return { code: thrown.code, detail: thrown.message };
   if (hasZodFastifySchemaValidationErrors(thrown)) return invalid(thrown);
   const { statusCode, message } = thrown as Partial<FastifyError>;
@@ -101,7 +101,7 @@ function wordsOf(thrown: unknown): Words {
   };
 }
 
-function placeOf({ line, column, message }: IntakeError): Pick<Words, "problems"> {
+function describePlace({ line, column, message }: IntakeError): Pick<Words, "problems"> {
   if (line === undefined) return {};
   const where = column === undefined ? `line ${line}` : `line ${line}, column ${column}`;
   return { problems: [{ where, message }] };

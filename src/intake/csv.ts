@@ -62,7 +62,7 @@ export async function openCsv(
       header: header.cells,
       delimiter,
       /** The rows below the header, readable once, in batches of a few hundred; completely blank rows are omitted. */
-      batches: rowsOf(first.value, records, bytes),
+      batches: streamRows(first.value, records, bytes),
       /** Count and digest of the input's bytes; valid once `batches` has ended. */
       fingerprint: bytes.fingerprint,
       /** Releases the file; not needed if `batches` was read to its end, left early or threw. */
@@ -95,15 +95,15 @@ const formula = /(^|[,;\t\r\n])="([^",;\t\r\n]+)"(?=[,;\t\r\n]|$)/g;
 
 /** Replaces formulas of a text by the text, which keeps long numbers from being rounded. */
 async function* withoutFormulas(start: Buffer, others: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  yield textsOf(start);
-  for await (const lines of others) yield textsOf(lines);
+  yield unwrapFormulas(start);
+  for await (const lines of others) yield unwrapFormulas(lines);
 }
 
-function textsOf(lines: Buffer): Buffer {
+function unwrapFormulas(lines: Buffer): Buffer {
   return lines.includes('="') ? Buffer.from(lines.toString("latin1").replaceAll(formula, "$1$2"), "latin1") : lines;
 }
 
-async function* rowsOf(
+async function* streamRows(
   first: readonly CsvRow[],
   records: AsyncGenerator<CsvRow[]>,
   bytes: ReturnType<typeof inputBytes>,
@@ -218,7 +218,7 @@ function findDelimiter(start: Buffer): { delimiter: Delimiter; isWhole: boolean 
   const line = /^[\r\n]*((?:"[^"]*"?|[^"\r\n]+)*)([\r\n]?)/;
   const [, header = "", lineEnd] = line.exec(start.toString("latin1")) ?? [];
   const unquoted = header.replaceAll(/"[^"]*"?/g, "");
-  const countOf = (mark: string): number => unquoted.split(mark).length;
-  const [delimiter = ","] = delimiters.toSorted((one, other) => countOf(other) - countOf(one));
+  const countParts = (mark: string): number => unquoted.split(mark).length;
+  const [delimiter = ","] = delimiters.toSorted((one, other) => countParts(other) - countParts(one));
   return { delimiter, isWhole: lineEnd !== "" };
 }

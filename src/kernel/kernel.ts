@@ -62,7 +62,7 @@ export async function openKernel(config: Config, { logger, env, features }: Proc
   const lifecycle = new Lifecycle();
   try {
     await startTracing(config, lifecycle);
-    const target = await redisTargetOf(config, env, lifecycle);
+    const target = await openRedisTarget(config, env, lifecycle);
     const connections = redisConnections(target, (error) => logger.debug({ error }, "Redis"));
     lifecycle.onStop("Redis connections", () => connections.close());
     const redisFacts = await verifyRedis(connections);
@@ -135,7 +135,7 @@ function build(
     /** @throws SimfleetError CONFIG_INVALID if the profile may use two addresses; the work itself shows other faults */
     assertAddress: (profile: string) => assertAddress(account(profile)),
     /** The profile that a request names, else the configuration's. @throws SimfleetError NOT_FOUND */
-    profileOf: (named?: string) => profileOf(config, named),
+    profileOf: (named?: string) => requireProfile(config, named),
     wordingOf,
     keyColumnOf: (profile: string) => keyColumnOf(wordingOf(profile)),
     /** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it rejects writes */
@@ -151,7 +151,7 @@ async function assertAddress({ client }: Account): Promise<void> {
   }
 }
 
-function profileOf(config: Config, named: string | undefined): string {
+function requireProfile(config: Config, named: string | undefined): string {
   if (named === undefined) return config.profile;
   if (Object.hasOwn(config.profiles, named)) return named;
   const known = Object.keys(config.profiles).join(", ");
@@ -191,7 +191,7 @@ async function assertDataVersion(redis: Redis): Promise<void> {
  * The configured servers, or an embedded one. The passwords leave their Secrets here.
  * @throws SimfleetError STORE_UNAVAILABLE if the embedded server cannot be started
  */
-async function redisTargetOf(
+async function openRedisTarget(
   { redis, dataDir }: Config,
   env: NodeJS.ProcessEnv,
   lifecycle: Lifecycle,

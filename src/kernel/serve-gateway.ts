@@ -46,7 +46,7 @@ const defaultPort = 8_081;
 const announceEveryMs = 10 * secondMs;
 
 /** The key of the pairs that gateways issue, made by the first of them. */
-async function sharedKeyOf({ redis, keys }: Pick<App["kernel"], "redis" | "keys">): Promise<string> {
+async function obtainSharedKey({ redis, keys }: Pick<App["kernel"], "redis" | "keys">): Promise<string> {
   const key = keys.of("gateway-key");
   await redis.set(key, randomBytes(32).toString("base64"), "NX");
   return (await redis.get(key)) ?? "";
@@ -77,7 +77,7 @@ export async function openGateway(
     proxy: config.proxy,
     brand: deployment.brand,
     ttlField: deployment.ttlField,
-    sharedKey: () => sharedKeyOf(app.kernel),
+    sharedKey: () => obtainSharedKey(app.kernel),
     authFailuresPerMinute: http.authFailuresPerMinute,
     isReady: ping,
     metrics,

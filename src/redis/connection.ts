@@ -34,7 +34,7 @@ export function redisConnections(target: RedisTarget, onError: (error: Error) =>
       if ("ensureRunning" in target) target.ensureRunning().catch((error: unknown) => onError(error as Error));
       return retryDelayMs(attempt);
     };
-    return new Redis({ retryStrategy, ...optionsOf(target), ...options });
+    return new Redis({ retryStrategy, ...toOptions(target), ...options });
   };
 
   return {
@@ -49,7 +49,7 @@ export function redisConnections(target: RedisTarget, onError: (error: Error) =>
         // Each connection asks the Sentinels for the new primary, and sends it the commands in flight.
         stopWatching ??= watchFailovers(remote, { onSwitch: () => open.forEach(reconnect), onError });
       }
-      const redis = remote?.topology === "cluster" ? clusterOf(remote, options) : openRedis(options);
+      const redis = remote?.topology === "cluster" ? openCluster(remote, options) : openRedis(options);
       redis.on("error", onError);
       open.add(redis);
       redis.once("end", () => open.delete(redis));
@@ -67,8 +67,8 @@ export function redisConnections(target: RedisTarget, onError: (error: Error) =>
 }
 
 /** Uses options only, since ioredis parses user names and passwords in URLs in its own way. */
-function optionsOf(target: RedisTarget): Options {
-  const login = loginOf(target);
+function toOptions(target: RedisTarget): Options {
+  const login = toLogin(target);
   if ("socketPath" in target) return { path: target.socketPath, ...login };
   const { topology, addresses, primary = "", database = 0, tls, sentinelUsername, sentinelPassword } = target;
   const common = { ...login, db: database, socketTimeout: silentMs };
@@ -116,10 +116,10 @@ function retryDelayMs(attempt: number): number {
 }
 
 /** A Cluster has the commands of a Redis; only this folder uses what differs, such as its nodes. */
-function clusterOf(target: RemoteTarget, options: Options): Redis {
+function openCluster(target: RemoteTarget, options: Options): Redis {
   const { tls, addresses } = target;
   const cluster = new Cluster([...addresses], {
-    redisOptions: { socketTimeout: silentMs, ...options, ...loginOf(target), ...(tls && { tls }) },
+    redisOptions: { socketTimeout: silentMs, ...options, ...toLogin(target), ...(tls && { tls }) },
     clusterRetryStrategy: retryDelayMs,
     // Commands wait for the end of a failover, however long it takes.
     maxRedirections: Number.POSITIVE_INFINITY,
@@ -136,7 +136,7 @@ function clusterOf(target: RemoteTarget, options: Options): Redis {
   return cluster as unknown as Redis;
 }
 
-function loginOf({ username, password }: Partial<Pick<RemoteTarget, "username" | "password">>): Options {
+function toLogin({ username, password }: Partial<Pick<RemoteTarget, "username" | "password">>): Options {
   return { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) };
 }
 
@@ -167,7 +167,7 @@ function watchFailovers(
   { onSwitch, onError }: { onSwitch: () => void; onError: (error: Error) => void },
 ): () => void {
   const { addresses, primary, tls, sentinelUsername: username, sentinelPassword: password } = target;
-  const login = { ...loginOf({ username, password }), ...(tls && { tls }) };
+  const login = { ...toLogin({ username, password }), ...(tls && { tls }) };
   const watchers = addresses.map(({ host, port }) => {
     const redis = new Redis({
       host,

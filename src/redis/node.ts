@@ -18,12 +18,12 @@ export type RedisMemory = Readonly<Awaited<ReturnType<typeof redisMemory>>>;
 
 export async function redisMemory(redis: Redis, keys: Keys) {
   const info = String(await redis.eval("return redis.call('INFO', 'memory')", 1, keys.dataVersion()));
-  const numberOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
-  const maxmemory = numberOf("maxmemory");
+  const parseNumber = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
+  const maxmemory = parseNumber("maxmemory");
   const limitFrom: "maxmemory" | "machine" = maxmemory > 0 ? "maxmemory" : "machine";
   /** Redis rejects writes beyond it: `maxmemory`, or the machine's memory if none is set. */
-  const limitBytes = maxmemory > 0 ? maxmemory : numberOf("total_system_memory");
-  return { usedBytes: numberOf("used_memory"), limitBytes, limitFrom };
+  const limitBytes = maxmemory > 0 ? maxmemory : parseNumber("total_system_memory");
+  return { usedBytes: parseNumber("used_memory"), limitBytes, limitFrom };
 }
 
 /** The prefix of an error, and its fix. */

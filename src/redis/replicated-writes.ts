@@ -41,7 +41,7 @@ export function replicatedWrites(connect: () => Redis, needed: Acknowledgements)
     while (waiting.length > 0) {
       const writes = waiting.splice(0, maxAtOnce);
       const replies = await waitFor(redis, writes, needed);
-      const missing = missingOf(replies.slice(writes.length), needed);
+      const missing = findMissing(replies.slice(writes.length), needed);
       for (const [i, { resolve, reject }] of writes.entries()) {
         const [refusal, reply] = replies[i] ?? [];
         if (refusal?.name === "ReplyError") reject(refusal);
@@ -66,7 +66,7 @@ export function replicatedWrites(connect: () => Redis, needed: Acknowledgements)
 }
 
 /** Missing acknowledgement, or undefined. */
-function missingOf(
+function findMissing(
   replies: readonly [Error | null, unknown][],
   { hasReplicas, acknowledgesFile }: Acknowledgements,
 ): string | undefined {

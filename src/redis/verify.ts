@@ -41,7 +41,7 @@ export async function verifyRedis(connections: RedisConnections) {
     found = answer.value;
   } catch (thrown) {
     const [server] = "topology" in target && topology === "server" && target.tls === undefined ? target.addresses : [];
-    const refusal = server && (await refusalOf(server));
+    const refusal = server && (await readRefusal(server));
     if (refusal !== undefined) throw unavailable(placeOf(target), `refuses connections: ${refusal}`, thrown);
     throw unavailable(
       placeOf(target),
@@ -52,7 +52,7 @@ export async function verifyRedis(connections: RedisConnections) {
     redis.disconnect();
   }
   for (const node of found.nodes) checkNode(node, topology);
-  const versions = found.nodes.map(({ info }) => versionOf(info));
+  const versions = found.nodes.map(({ info }) => describeVersion(info));
   return {
     topology,
     /** Version; of several nodes, the oldest. */
@@ -62,7 +62,7 @@ export async function verifyRedis(connections: RedisConnections) {
     /** Whether Redis can acknowledge that a write is in its append-only file (WAITAOF). */
     acknowledgesFile: found.acknowledgesFile,
     /** Settings that work but put data at risk. */
-    warnings: topology === "sentinel" ? found.nodes.flatMap(({ info }) => warningsOf(info)) : [],
+    warnings: topology === "sentinel" ? found.nodes.flatMap(({ info }) => findWarnings(info)) : [],
   };
 }
 
@@ -127,7 +127,7 @@ function checkNode({ where, info, state }: Found["nodes"][number], topology: Top
 }
 
 /** INFO names the replicas in sync only if min-replicas-to-write is set. */
-function warningsOf(info: string): string[] {
+function findWarnings(info: string): string[] {
   const isGuarded = valueOf(info, "min_slaves_good_slaves") !== "unknown";
   const warning =
     "min-replicas-to-write is 0: a primary that is cut off accepts writes, which are lost when it is replaced. " +
@@ -136,7 +136,7 @@ function warningsOf(info: string): string[] {
 }
 
 /** Valkey has a version of its own, and says which version of Redis it is like. */
-function versionOf(info: string): string {
+function describeVersion(info: string): string {
   const valkey = valueOf(info, "valkey_version");
   return valkey === "unknown" ? valueOf(info, "redis_version") : `${valkey} (Valkey)`;
 }
@@ -174,7 +174,7 @@ function lastErrorInstead<T>(redis: Redis, target: RedisTarget, reply: Promise<T
  * What Redis says before it closes a connection, as in protected mode or with too many clients. ioredis drops this
  * text, since it answers no command, and reports only that its own writes failed.
  */
-function refusalOf({ host, port }: RedisAddress): Promise<string | undefined> {
+function readRefusal({ host, port }: RedisAddress): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: refusalMs });
     let text = "";

@@ -52,7 +52,7 @@ export function openExchange(parts: Controls, closing: AbortSignal) {
   const random = seededRandom(options.seed + 1);
   const around = { accounts, options, state, names };
 
-  const headersOf = ({ limit, remaining, secondsBeforeRefresh }: ReturnType<typeof throttle.accept>): string[] => {
+  const toHeaders = ({ limit, remaining, secondsBeforeRefresh }: ReturnType<typeof throttle.accept>): string[] => {
     const values = [names.limit, limit, names.remaining, remaining, names.secondsBeforeRefresh, secondsBeforeRefresh];
     return values.map(String);
   };
@@ -74,14 +74,14 @@ export function openExchange(parts: Controls, closing: AbortSignal) {
     const operation = found?.byMethod.get(method)?.name;
     state.countCall(operation ?? "none");
     if (group !== undefined && throttle.isSpent(group, callerIp)) {
-      const headers = headersOf(throttle.refuse(group, callerIp));
+      const headers = toHeaders(throttle.refuse(group, callerIp));
       return send(response, { ...refused(new Refusal("throttled"), language), headers });
     }
     const fault = group && faults.draw({ isAuth: group === "Auth", operation });
     const strike = fault && strikes[fault];
     if (strike) return strike(response);
     if (fault === "expire-pairs") accounts.expirePairs();
-    const headers = group === undefined ? [] : headersOf(throttle.accept(group, callerIp));
+    const headers = group === undefined ? [] : toHeaders(throttle.accept(group, callerIp));
     const answered = (result: Result): void =>
       send(response, { ...result, headers: [...headers, ...(result.headers ?? [])] }, fault);
     const refuse = (thrown: unknown): void => answered(refused(thrown, language));
@@ -170,8 +170,8 @@ type Place = ReturnType<typeof locate>;
 
 const shown = [...shownAccountOperations, ...shownSimOperations];
 const routes = {
-  interface: routesOf(shown),
-  all: routesOf([...shown, ...namedSimOperations, ...namedAccountOperations]),
+  interface: toRoutes(shown),
+  all: toRoutes([...shown, ...namedSimOperations, ...namedAccountOperations]),
 };
 
 /**
@@ -186,7 +186,7 @@ export function locate(operations: OperationSet, path: string) {
 }
 
 /** `parts`: those of the path, `*` for a variable one; a path without a group is not subject to a quota. */
-function routesOf(operations: readonly Operation[]) {
+function toRoutes(operations: readonly Operation[]) {
   return [...Map.groupBy(operations, ({ path }) => path)].map(([path, ofPath]) => ({
     parts: path.split("/"),
     group: ofPath[0]?.group,

@@ -38,15 +38,15 @@ export function readRequest(
     bytes += Buffer.byteLength(chunk);
     if (bytes <= maxBodyBytes) bodyText += chunk;
   });
-  request.on("end", () => then({ ...headOf(request, names), bodyText, isTooLarge: bytes > maxBodyBytes }));
+  request.on("end", () => then({ ...readHead(request, names), bodyText, isTooLarge: bytes > maxBodyBytes }));
 }
 
-export type Received = Readonly<ReturnType<typeof headOf>> & {
+export type Received = Readonly<ReturnType<typeof readHead>> & {
   readonly bodyText: string;
   readonly isTooLarge: boolean;
 };
 
-function headOf(request: IncomingMessage, names: HeaderNames) {
+function readHead(request: IncomingMessage, names: HeaderNames) {
   const { headers, method = "", url = "/", socket } = request;
   const mark = url.indexOf("?");
   return {
@@ -55,12 +55,12 @@ function headOf(request: IncomingMessage, names: HeaderNames) {
     /** Without the question mark. */
     queryText: mark < 0 ? "" : url.slice(mark + 1),
     contentType: headers["content-type"],
-    language: headerOf(request, names.language) === "ja" ? ("ja" as const) : ("en" as const),
+    language: readHeader(request, names.language) === "ja" ? ("ja" as const) : ("en" as const),
     callerIp: socket.remoteAddress ?? "",
     /** Address by which the caller reaches the sandbox. */
     host: headers.host ?? "",
-    apiKey: headerOf(request, names.apiKey),
-    token: headerOf(request, names.token),
+    apiKey: readHeader(request, names.apiKey),
+    token: readHeader(request, names.token),
   };
 }
 
@@ -80,7 +80,7 @@ export function bodyObject(received: Received): Readonly<Record<string, unknown>
   return value as Readonly<Record<string, unknown>>;
 }
 
-function headerOf(request: IncomingMessage, name: string): string | undefined {
+function readHeader(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === "string" ? value : undefined;
 }

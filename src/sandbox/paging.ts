@@ -18,7 +18,7 @@ interface PagedList {
   show(place: number): string | undefined;
 }
 
-type Place = ReturnType<typeof placeOf>;
+type Place = ReturnType<typeof parseCursor>;
 
 /** A higher `limit` is reduced to it. */
 const maxPageSize = 1_000;
@@ -33,7 +33,7 @@ export function answerPage(call: Call, list: PagedList): Result {
   if (asked !== null && !/^[1-9][0-9]{0,8}$/.test(asked)) throw new Refusal("limitInvalid");
   const size = Math.min(asked === null ? pageSize : Number(asked), maxPageSize);
   const cursor = query.get("last_evaluated_key");
-  const given = cursor === null ? undefined : placeOf(call, cursor);
+  const given = cursor === null ? undefined : parseCursor(call, cursor);
   const from = given?.index ?? 0;
   if (from > list.places) throw new Refusal("cursorUnknown");
   const isEmpty = given?.isAfterEmptyPage !== true && seededShare(seed ^ 0x0e, from) < emptyPages;
@@ -61,21 +61,21 @@ export function answerItems(call: Call, items: readonly unknown[]): Result {
 /** The headers that name the next page. */
 function headersFor(call: Call, next: Place): string[] {
   const { paging } = call.options;
-  const cursor = cursorOf(call, next);
+  const cursor = encodeCursor(call, next);
   const link = ["link", `<${call.path}?last_evaluated_key=${encodeURIComponent(cursor)}>; rel=next`];
   return [...(paging === "key" ? [] : link), ...(paging === "link" ? [] : [call.names.nextKey, cursor])];
 }
 
-function cursorOf({ options, path }: Call, { index, isAfterEmptyPage }: Place): string {
+function encodeCursor({ options, path }: Call, { index, isAfterEmptyPage }: Place): string {
   const place = `${index.toString(36)}${isAfterEmptyPage ? "e" : "n"}`;
   const key = Buffer.from(`${path}|${place}|${options.seed}`).toString("base64url");
   return options.hostileCursors ? key + hostileTail : key;
 }
 
-function placeOf(call: Call, cursor: string) {
+function parseCursor(call: Call, cursor: string) {
   const text = Buffer.from(cursor.split("/", 1)[0] ?? "", "base64url").toString("latin1");
   const [, index, mark] = /\|([0-9a-z]+)([en])\|/.exec(text) ?? [];
   const place = { index: Number.parseInt(index ?? "", 36), isAfterEmptyPage: mark === "e" };
-  if (Number.isNaN(place.index) || cursorOf(call, place) !== cursor) throw new Refusal("cursorUnknown");
+  if (Number.isNaN(place.index) || encodeCursor(call, place) !== cursor) throw new Refusal("cursorUnknown");
   return place;
 }

@@ -116,7 +116,7 @@ export function openThrottle(options: SandboxOptions) {
   const limits = new Map<ApiGroup, Limit[]>();
   let { competitor } = options;
 
-  const quotaOf = (group: ApiGroup, callerIp: string) => {
+  const getQuota = (group: ApiGroup, callerIp: string) => {
     const caller = group === "Auth" ? callerIp : undefined;
     const key = `${group} ${caller}`;
     const known = quotas.get(key);
@@ -126,16 +126,16 @@ export function openThrottle(options: SandboxOptions) {
     quotas.set(key, quota);
     return quota;
   };
-  const quotasOf = (group: ApiGroup) => [...quotas.values()].filter(({ owner }) => owner.group === group);
+  const listQuotas = (group: ApiGroup) => [...quotas.values()].filter(({ owner }) => owner.group === group);
 
   const throttle = {
-    isSpent: (group: ApiGroup, callerIp: string): boolean => quotaOf(group, callerIp).isSpent(nowMs()),
+    isSpent: (group: ApiGroup, callerIp: string): boolean => getQuota(group, callerIp).isSpent(nowMs()),
 
     /** Spends one call of the group. */
-    accept: (group: ApiGroup, callerIp: string) => quotaOf(group, callerIp).count("accepted", nowMs()),
+    accept: (group: ApiGroup, callerIp: string) => getQuota(group, callerIp).count("accepted", nowMs()),
 
     /** Records a call that is rejected because the quota is exhausted. */
-    refuse: (group: ApiGroup, callerIp: string) => quotaOf(group, callerIp).count("throttled", nowMs()),
+    refuse: (group: ApiGroup, callerIp: string) => getQuota(group, callerIp).count("throttled", nowMs()),
 
     changeLimit({ group, limit, afterMs }: LimitChange): void {
       const ofGroup = limits.get(group);
@@ -146,12 +146,12 @@ export function openThrottle(options: SandboxOptions) {
     /** Another caller spends `callsPerSecond` of the group's quota from now on; 0 ends it. */
     compete(group: ApiGroup, callsPerSecond: number): void {
       competitor = { ...competitor, [group]: callsPerSecond };
-      for (const quota of quotasOf(group)) quota.compete(nowMs(), callsPerSecond);
+      for (const quota of listQuotas(group)) quota.compete(nowMs(), callsPerSecond);
     },
 
     /** The last 10,000 windows of the group with any activity, oldest first. */
     windows: (group: ApiGroup): readonly QuotaWindow[] =>
-      quotasOf(group).flatMap(({ advance, windows }) => {
+      listQuotas(group).flatMap(({ advance, windows }) => {
         advance(nowMs());
         return windows;
       }),
@@ -164,7 +164,7 @@ export function openThrottle(options: SandboxOptions) {
       for (const group of apiGroups) limits.set(group, [{ fromMs: -Infinity, limit: options.limits[group] ?? 0 }]);
       for (const change of options.limitChanges) throttle.changeLimit(change);
       // The quotas of the account exist before the first call, so that their competitors spend from the start.
-      for (const group of apiGroups) if (group !== "Auth") quotaOf(group, "");
+      for (const group of apiGroups) if (group !== "Auth") getQuota(group, "");
     },
   };
   throttle.reset();

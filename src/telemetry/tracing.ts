@@ -76,7 +76,7 @@ function opened(span: Span): OpenSpan {
     run: (work) => context.with(trace.setSpan(context.active(), span), work),
     set: (attributes) => void span.setAttributes(attributes),
     fail: (error) => {
-      span.setAttribute("error.type", errorTypeOf(error));
+      span.setAttribute("error.type", toErrorType(error));
       const message = typeof error === "string" ? error : messageOf(error);
       span.setStatus({ code: SpanStatusCode.ERROR, message: scrubSecrets(message) });
     },
@@ -84,7 +84,7 @@ function opened(span: Span): OpenSpan {
   };
 }
 
-function errorTypeOf(error: unknown): string {
+function toErrorType(error: unknown): string {
   if (typeof error === "string") return error;
   return error instanceof SimfleetError ? error.code : "_OTHER";
 }

@@ -64,7 +64,7 @@ export function pairSource(
     // the next step, 30 s at most.
     const code = mfaKey === undefined ? undefined : oneTimeCode(mfaKey, { wallMs: clock.wallMs() });
     const grant = await send({ form, oneTimeCode: code, ttl });
-    return pairOf(grant, { madeWith: form, clock, tokens, askedAtMs, maxMs: lifetimeMs({ field, seconds }) });
+    return createPair(grant, { madeWith: form, clock, tokens, askedAtMs, maxMs: lifetimeMs({ field, seconds }) });
   };
 
   /**
@@ -85,7 +85,7 @@ export function pairSource(
         rejected.push(form);
         const { message } = thrown;
         if (form.kind === "auth-key") emit({ type: "auth-key-rejected", authKeyId: form.authKeyId, message });
-        if (rejected.length === forms.length) throw inWordsOfAuth(thrown, hintOf(rejected));
+        if (rejected.length === forms.length) throw inWordsOfAuth(thrown, describeFix(rejected));
       }
     }
     throw new RangeError("a list of credentials is never empty");
@@ -105,7 +105,7 @@ export function pairSource(
       const { token } = await callWith(pair, operation, { operatorId, ttl: wanted });
       // A separate Secret, so that the retired pair can forget its key while this one stays registered.
       const grant = { ...pair, token, apiKey: new Secret(pair.apiKey.reveal()) };
-      return await pairOf(grant, { madeWith, clock, tokens, askedAtMs, maxMs });
+      return await createPair(grant, { madeWith, clock, tokens, askedAtMs, maxMs });
     } catch (thrown) {
       if (thrown instanceof PlatformError && final.has(thrown.code)) return undefined;
       throw thrown;
@@ -121,7 +121,7 @@ const settings: Readonly<Record<Credentials["kind"], string>> = {
   "sub-user": "SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET",
 };
 
-function hintOf(rejected: readonly Credentials[]): string {
+function describeFix(rejected: readonly Credentials[]): string {
   const keys = rejected.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : []));
   const all = keys.length > 1 ? ` So were all of ${keys.join(", ")}.` : "";
   return `${all} Check ${[...new Set(rejected.map(({ kind }) => settings[kind]))].join("; or ")}.`;
@@ -171,7 +171,7 @@ export function forget(pair: Pair | undefined): void {
  * @param tokens absent: claims are ignored
  * @throws PlatformError PLATFORM_RESPONSE_INVALID if the token's signature is invalid or the token has already expired
  */
-async function pairOf(
+async function createPair(
   grant: AuthOutput,
   options: {
     madeWith: Credentials;

@@ -40,9 +40,9 @@ export function readQuota(
   headers: AnswerHeaders,
   { names, periodMs }: { names: Pick<HeaderNames, "limit" | "remaining" | "refresh">; periodMs: number },
 ): QuotaReading | undefined {
-  const limit = countOf(headerOf(headers, names.limit));
-  const remaining = countOf(headerOf(headers, names.remaining));
-  const seconds = countOf(headerOf(headers, names.refresh));
+  const limit = parseCount(headerOf(headers, names.limit));
+  const remaining = parseCount(headerOf(headers, names.remaining));
+  const seconds = parseCount(headerOf(headers, names.refresh));
   if (limit === undefined || remaining === undefined || seconds === undefined || limit === 0) return undefined;
   return {
     limit,
@@ -51,7 +51,7 @@ export function readQuota(
   };
 }
 
-function countOf(text: string | undefined): number | undefined {
+function parseCount(text: string | undefined): number | undefined {
   return text !== undefined && /^ *\d{1,15} *$/.test(text) ? Number(text) : undefined;
 }
 

@@ -35,7 +35,7 @@ export interface PlacedAnswer extends Answer {
  */
 export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): O {
   if (!operation.successStatuses.includes(answer.status)) throw refusal(operation, answer);
-  const body = operation.answer === "status" ? undefined : bodyOf(operation, answer);
+  const body = operation.answer === "status" ? undefined : parseBody(operation, answer);
   const parsed = operation.output.safeParse(body);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues
@@ -50,7 +50,7 @@ export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswe
 }
 
 /** @throws PlatformError: a truncated body is a lost response; any other non-JSON body is not from the platform */
-function bodyOf<I, O>(operation: Operation<I, O>, { status, host, body }: PlacedAnswer): unknown {
+function parseBody<I, O>(operation: Operation<I, O>, { status, host, body }: PlacedAnswer): unknown {
   const text = body.toString("utf8");
   const value = jsonIn(text);
   if (value !== undefined) return value;
@@ -72,7 +72,7 @@ function isWrite(operation: Pick<Operation<never, unknown>, "method">): boolean 
 function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): PlatformError {
   const { status, host, retryAfterMs } = answer;
   const fault = readFault(answer.body.toString("utf8"));
-  const said = wordsOf(status, fault);
+  const said = describeFault(status, fault);
   const error = (
     code: ConstructorParameters<typeof PlatformError>[0],
     message: string,
@@ -106,7 +106,7 @@ function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Platfo
 }
 
 /** `400 SEM0016: the text`, as far as its parts are present. */
-function wordsOf(status: number, fault: PlatformFault): string {
+function describeFault(status: number, fault: PlatformFault): string {
   const code = fault.code === undefined ? "" : ` ${fault.code}`;
   const message = fault.message?.replace(/[.。]$/, "");
   return message === undefined ? `${status}${code}` : `${status}${code}: ${message}`;
@@ -139,7 +139,7 @@ export function readFault(text: string): PlatformFault {
   // Before truncating the page: half a secret would not be recognized.
   const start = scrubSecrets(text).slice(0, pageCap).trimStart();
   if (start === "") return { shape: "none", code: undefined, message: undefined };
-  if (start.startsWith("<")) return { shape: "html", code: undefined, message: plain(titleOf(start), messageCap) };
+  if (start.startsWith("<")) return { shape: "html", code: undefined, message: plain(findTitle(start), messageCap) };
   return { shape: "text", code: undefined, message: plain(start, messageCap) };
 }
 
@@ -160,7 +160,7 @@ function readJsonFault(text: string): PlatformFault | undefined {
  * The title of a page, or all its words without tags. Every repetition is bounded, so hostile pages cannot cause
  * backtracking.
  */
-function titleOf(page: string): string {
+function findTitle(page: string): string {
   const title = /<title[^>]{0,200}>([^<]{1,1000})/i.exec(page)?.[1];
   return title ?? page.replace(/<[^>]{0,500}>?/g, " ");
 }

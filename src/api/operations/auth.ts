@@ -41,14 +41,14 @@ export const authOperation: Operation<AuthInput, AuthOutput> = {
   replay: "safe",
   successStatuses: [200],
   body: ({ form, oneTimeCode, ttl }) => ({
-    ...variantOf(form),
+    ...toVariant(form),
     ...(oneTimeCode === undefined ? {} : { mfaOTPCode: oneTimeCode }),
     ...(ttl === undefined ? {} : { [ttl.field]: ttl.seconds }),
   }),
   output,
 };
 
-function variantOf(form: Credentials): Record<string, string> {
+function toVariant(form: Credentials): Record<string, string> {
   switch (form.kind) {
     case "auth-key":
       return { authKeyId: form.authKeyId, authKey: form.authKey.reveal() };

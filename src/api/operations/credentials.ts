@@ -50,7 +50,7 @@ export const createCredential: Operation<CredentialInput, CredentialSet> = {
   authenticated: true,
   replay: "unsafe",
   successStatuses: [200, 201],
-  body: bodyOf,
+  body: toBody,
   output: credentialSet,
 };
 
@@ -62,7 +62,7 @@ export const listCredentials = describedOperation<undefined, CredentialSet[]>("l
 /** Replaces a Credential Set; idempotent. */
 export const updateCredential = describedOperation<CredentialInput, CredentialSet>("updateCredential", {
   fillings: { credentialsId: idOf },
-  body: bodyOf,
+  body: toBody,
   output: credentialSet,
 });
 
@@ -79,7 +79,7 @@ function idOf(input: Pick<CredentialInput, "credentialsId">): string {
   return input.credentialsId;
 }
 
-function bodyOf({ description, type, credentials }: CredentialInput): unknown {
+function toBody({ description, type, credentials }: CredentialInput): unknown {
   const lines = Object.entries(credentials).map(([field, secret]) => [field, withoutCarriageReturns(secret)]);
   return {
     ...(description === undefined ? {} : { description }),

@@ -73,8 +73,8 @@ export interface Target {
  * @throws PlatformError PLATFORM_REJECTED if an identifier would change the path beyond its template
  */
 export function targetOf<I, O>(operation: Operation<I, O>, input: I): Target {
-  const bare = pathOf(operation, input);
-  const query = operation.query === undefined ? "" : queryOf(operation.query(input));
+  const bare = fillPath(operation, input);
+  const query = operation.query === undefined ? "" : formatQuery(operation.query(input));
   const body = operation.body === undefined ? undefined : JSON.stringify(operation.body(input));
   return { path: query === "" ? bare : `${bare}?${query}`, body };
 }
@@ -100,7 +100,7 @@ export function quotaOwner(operatorId: string, { host, prefix }: Pick<Address, "
   return `${isPlain ? operatorId : operatorId.slice(0, 40).replaceAll(/[^\w-]/g, "_")}${digest}@${host}${prefix}`;
 }
 
-function pathOf<I, O>(operation: Operation<I, O>, input: I): string {
+function fillPath<I, O>(operation: Operation<I, O>, input: I): string {
   const { parameters = [], path: template } = operation;
   if (parameters.length === 0) return template;
   let isPlain = true;
@@ -152,7 +152,7 @@ function isMark(segment: string): boolean {
   return segment.startsWith("{");
 }
 
-function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
+function formatQuery(parameters: Readonly<Record<string, string | undefined>>): string {
   const pairs: string[] = [];
   for (const [name, value] of Object.entries(parameters)) {
     if (value !== undefined) pairs.push(`${name}=${encodeURIComponent(value.toWellFormed())}`);

@@ -21,7 +21,7 @@ export interface SimCall {
 /** The call of an operation; it returns the SIM's record if the operation's answer is one. */
 export function simOperationCall(operation: SimOperation): Operation<SimCall, SimRecord | undefined> {
   const { body } = operation;
-  const parameters = [...placeholdersIn(operation.path)].map((name) => parameterOf(operation, name));
+  const parameters = [...placeholdersIn(operation.path)].map((name) => toParameter(operation, name));
   const call = {
     id: operation.name,
     method: operation.method,
@@ -31,7 +31,7 @@ export function simOperationCall(operation: SimOperation): Operation<SimCall, Si
     authenticated: true,
     replay: operation.repeat,
     successStatuses: operation.statuses,
-    ...(body === undefined ? {} : { body: bodyOf(operation, body) }),
+    ...(body === undefined ? {} : { body: compileBody(operation, body) }),
   } as const;
   return operation.answer === "record"
     ? { ...call, output: recordAfter(operation) }
@@ -55,7 +55,7 @@ function showsAny(record: SimRecord, fields: readonly string[]): boolean {
 }
 
 /** Fills the body of each row; what is the same for all rows is found once. */
-function bodyOf(operation: SimOperation, template: Json): (row: SimCall) => unknown {
+function compileBody(operation: SimOperation, template: Json): (row: SimCall) => unknown {
   const inputs = new Map(operation.inputs.map((input, at) => [input.name, { input, at }]));
   return ({ key, inputs: values }) => {
     const valueOf = valuesOf(operation, key, values);
@@ -68,7 +68,7 @@ function bodyOf(operation: SimOperation, template: Json): (row: SimCall) => unkn
   };
 }
 
-function parameterOf(operation: SimOperation, name: string): PathParameter<SimCall> {
+function toParameter(operation: SimOperation, name: string): PathParameter<SimCall> {
   const at = operation.inputs.findIndex((input) => input.name === name);
   const of = name === operation.keyColumn ? ({ key }: SimCall) => key : ({ inputs }: SimCall) => inputs[at] ?? "";
   if (name === "simId") return { name, isAllowed: isSimId, of };

@@ -141,10 +141,10 @@ async function checkAuthKeys(app: App, profile: string, what: string): Promise<F
 /** The checks of a feature: its lines, and faults of the files that nothing opens before a task or rotation is due. */
 async function checkFeature(feature: AnyFeature, config: Config): Promise<Finding[]> {
   const checks = (await feature.checks?.(await sectionOfFeature(config, feature))) ?? [];
-  return (await Promise.all(checks.map(findingsOf))).flat();
+  return (await Promise.all(checks.map(runCheck))).flat();
 }
 
-async function findingsOf(check: Check): Promise<Finding[]> {
+async function runCheck(check: Check): Promise<Finding[]> {
   const { what } = check;
   if ("detail" in check) return [ok(what, check.detail)];
   const { path, use } = check;

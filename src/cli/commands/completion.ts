@@ -20,7 +20,7 @@ export function completionCommand({ io }: Context, program: (names: readonly str
   for (const [shell, example] of Object.entries(shells)) {
     const sub = new Command(shell).description(`Print the completion script for ${shell}`);
     addExample(sub, example);
-    command.addCommand(sub.action(() => void io.stdout.write(scriptOf(shell))));
+    command.addCommand(sub.action(() => void io.stdout.write(readScript(shell))));
   }
   const words = new Command("words")
     .description("Print the words that complete a line; the scripts call it")
@@ -34,7 +34,7 @@ export function completionCommand({ io }: Context, program: (names: readonly str
   return command.addCommand(words, { hidden: true });
 }
 
-function scriptOf(shell: string): string {
+function readScript(shell: string): string {
   const file = fileURLToPath(new URL(`../completion/${shell}.sh`, import.meta.url));
   return readFileOnce(file, { links: "follow", maxBytes: 65_536 }).bytes.toString();
 }

@@ -55,9 +55,9 @@ export function initCommand(context: Context): Command {
 
 /** Asks for what was not given. @throws SimfleetError USAGE without a terminal */
 async function completed(given: Given, { io }: Context): Promise<InitAnswers> {
-  if (!isTerminal(io)) return answersOf(given, (_question, usual) => Promise.resolve(usual));
+  if (!isTerminal(io)) return collectAnswers(given, (_question, usual) => Promise.resolve(usual));
   return asking(io, (ask) =>
-    answersOf(given, async (question, usual) => {
+    collectAnswers(given, async (question, usual) => {
       const text = await ask(usual === undefined ? `${question}: ` : `${question} [${usual}]: `);
       if (text === undefined) throw new SimfleetError("USAGE", "Interrupted. Nothing was written");
       return text === "" ? usual : text;
@@ -70,9 +70,9 @@ type Given = Readonly<
   Partial<Record<"deployment" | "endpoint" | "coverage" | "authKeyId" | "authKeyFile" | "redisUrl" | "dataDir", string>>
 >;
 /** Without a base address it is that of the platform definition, and without an address of Redis an embedded one. */
-type InitAnswers = Awaited<ReturnType<typeof answersOf>>;
+type InitAnswers = Awaited<ReturnType<typeof collectAnswers>>;
 
-async function answersOf(given: Given, answer: Answer) {
+async function collectAnswers(given: Given, answer: Answer) {
   const deployment =
     given.deployment ?? (await answer("Platform definition (svc, soracom, or a file)", "svc")) ?? "svc";
   const problems: Problem[] = [];
@@ -123,7 +123,7 @@ function checkAnswers(answers: InitAnswers): void {
   refuseSecrets(answers);
   const report = openReport();
   // The file of the secret may not be there yet.
-  readSettings(configSchema, { tree: settingsOf(answers, {}), env: {}, profile: "default" }, report);
+  readSettings(configSchema, { tree: toSettings(answers, {}), env: {}, profile: "default" }, report);
   if (!path.safeParse(answers.authKeyFile).success) {
     report.fault("profiles.default.credentials.authKeyFile", `must be ${expectedOf(path)}.`);
   }
@@ -144,7 +144,7 @@ function refuseSecrets({ authKeyId, authKeyFile, redisUrl }: InitAnswers): void 
 }
 
 /** The settings as the file has them; paths are absolute, since options begin at the working folder. */
-function settingsOf(answers: InitAnswers, secrets: { readonly authKeyFile?: string }) {
+function toSettings(answers: InitAnswers, secrets: { readonly authKeyFile?: string }) {
   const { deployment, endpoint, coverage, authKeyId, redisUrl, dataDir } = answers;
   return {
     deployment: isDeploymentFile(deployment) ? resolve(deployment) : deployment,
@@ -157,7 +157,7 @@ function settingsOf(answers: InitAnswers, secrets: { readonly authKeyFile?: stri
 
 /** The whole file. Lines of `# ` and a key show what can follow; docs/reference/configuration.md describes all keys. */
 export function configText(answers: InitAnswers): string {
-  const settings = settingsOf(answers, { authKeyFile: resolve(answers.authKeyFile) });
+  const settings = toSettings(answers, { authKeyFile: resolve(answers.authKeyFile) });
   const more = [
     answers.redisUrl === undefined ? usualRedis : "",
     answers.dataDir === undefined ? "# dataDir: /var/lib/simfleet\n\n" : "",

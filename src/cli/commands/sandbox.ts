@@ -97,8 +97,8 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
         simIds: idsFrom === undefined ? undefined : readSimIds(idsFrom),
         // The options check what the file holds.
         groups: groupsFrom === undefined ? [] : readAs("YAML or JSON", groupsFrom, parseYaml as () => GroupSeed[]),
-        serves: coveragesOf(coverage),
-        coverageTypes: coveragesOf(coverageTypes),
+        serves: toCoverages(coverage),
+        coverageTypes: toCoverages(coverageTypes),
         exportMs: rest.exportDelay,
         limits: rest.limit ?? {},
         periodSeconds: rest.period,
@@ -127,7 +127,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     });
 }
 
-function coveragesOf(which: "g" | "jp" | "both"): Coverage[] {
+function toCoverages(which: "g" | "jp" | "both"): Coverage[] {
   return which === "both" ? ["g", "jp"] : [which];
 }
 
@@ -135,7 +135,7 @@ function announce(sandbox: Sandbox, { isJson, io }: { isJson: boolean; io: Sandb
   const { url, port, options, state } = sandbox;
   const { limits, periodSeconds } = options;
   const sims = state.sims.count;
-  const environment = environmentOf(sandbox);
+  const environment = toEnvironment(sandbox);
   const lines = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
   io.stderr.write(
     `The sandbox listens on ${url} with ${sims} SIMs, ${limits.Sim} calls of the group Sim per ${periodSeconds} s.` +
@@ -145,7 +145,7 @@ function announce(sandbox: Sandbox, { isJson, io }: { isJson: boolean; io: Sandb
 }
 
 /** The variables with which a worker reaches the sandbox. */
-function environmentOf({ url, options }: Sandbox): Record<string, string> {
+function toEnvironment({ url, options }: Sandbox): Record<string, string> {
   const { authKeyId, authKey, brand, coverageTypes, periodSeconds, serves } = options;
   return {
     ...(serves.includes("g") ? { SIMFLEET_ENDPOINT_GLOBAL: url } : {}),
@@ -155,13 +155,13 @@ function environmentOf({ url, options }: Sandbox): Record<string, string> {
     SIMFLEET_AUTH_KEY_ID: authKeyId,
     SIMFLEET_AUTH_KEY: authKey,
     SIMFLEET_JWKS_URL: `${url}/.well-known/jwks.json`,
-    ...(brand === defaultOptions.brand ? {} : deploymentOf(brand, serves)),
+    ...(brand === defaultOptions.brand ? {} : chooseDeployment(brand, serves)),
     ...(periodSeconds === 60 ? {} : { SIMFLEET_RATE_PERIOD_SECONDS: String(periodSeconds) }),
   };
 }
 
 /** A built-in platform definition has addresses for both coverages: the one that the sandbox has is chosen. */
-function deploymentOf(brand: string, serves: readonly Coverage[]): Record<string, string> {
+function chooseDeployment(brand: string, serves: readonly Coverage[]): Record<string, string> {
   if (brand !== "Soracom") return { SIMFLEET_BRAND: brand };
   const [coverage = "g"] = serves;
   return { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_COVERAGE: coverage };

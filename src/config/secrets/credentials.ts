@@ -143,7 +143,7 @@ export type CredentialWatch = ReturnType<typeof watchCredentials>;
 export function watchCredentials({ credentials, secrets }: Watched, listener: Listener) {
   const { files } = secrets;
   /** The files as they were at the last look. */
-  let seen = fingerprintOf(files);
+  let seen = readFingerprint(files);
   let current: readonly Credentials[] = credentials;
   /** Seen to be good, or configured at the start; behind the current ones until those are. */
   let fallback: readonly Credentials[] = [];
@@ -171,7 +171,7 @@ export function watchCredentials({ credentials, secrets }: Watched, listener: Li
   };
   /** Reloads the files if one is another than at the last look, or may now be read, or no longer. */
   const poll = (): void => {
-    const now = fingerprintOf(files);
+    const now = readFingerprint(files);
     if (now === seen) return;
     seen = now;
     let next: readonly Credentials[];
@@ -198,7 +198,7 @@ export function watchCredentials({ credentials, secrets }: Watched, listener: Li
   };
 }
 
-function fingerprintOf(files: readonly string[]): string {
+function readFingerprint(files: readonly string[]): string {
   const parts = files.map((file) => {
     try {
       const { dev, ino, mode, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });

@@ -75,7 +75,7 @@ export function readRedis(written: Written, report: Report) {
   checkSentinel(written, url, report);
   const open = url.isTls ? [] : url.addresses.filter(({ host }) => !isLoopback(host)).map(({ host }) => host);
   if (open.length > 0) {
-    const message = `is not encrypted on its way to ${open.join(", ")}: passwords and data can be read on the network. Use ${schemeOf({ ...url, isTls: true })}:// (TLS).`;
+    const message = `is not encrypted on its way to ${open.join(", ")}: passwords and data can be read on the network. Use ${toScheme({ ...url, isTls: true })}:// (TLS).`;
     report.warn("redis.url", message);
   }
   const { isTls: _, ...place } = url;
@@ -124,10 +124,10 @@ function shownAddress(url: RedisUrl, username: string | undefined): string {
   const hosts = url.addresses.map(({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`);
   const primary = url.primary === undefined ? "" : `/${url.primary}`;
   const database = url.database === 0 ? "" : `/${url.database}`;
-  return `${schemeOf(url)}://${user}${hosts.join(",")}${primary}${database}`;
+  return `${toScheme(url)}://${user}${hosts.join(",")}${primary}${database}`;
 }
 
-function schemeOf({ topology, isTls }: Pick<RedisUrl, "topology" | "isTls">): string {
+function toScheme({ topology, isTls }: Pick<RedisUrl, "topology" | "isTls">): string {
   return `${isTls ? "rediss" : "redis"}${topology === "server" ? "" : `+${topology}`}`;
 }
 
@@ -135,7 +135,7 @@ function readTls(written: Written["tls"], url: RedisUrl, report: Report) {
   const given = tlsPaths.filter((at) => report.isGiven(at));
   const faultsBefore = report.problems.length;
   if (!url.isTls) {
-    const [plain, encrypted] = [url, { ...url, isTls: true }].map(schemeOf);
+    const [plain, encrypted] = [url, { ...url, isTls: true }].map(toScheme);
     for (const at of given) report.fault(at, `needs TLS: give redis.url as ${encrypted}:// instead of ${plain}://.`);
     return undefined;
   }

@@ -40,7 +40,7 @@ export class FileRefusedError extends Error {
  * @throws FileRefusedError; the file system error
  */
 export async function openFile(path: string, rules: FileRules): Promise<FileHandle> {
-  const handle = await open(path, flagsOf(rules)).catch((thrown: unknown) => {
+  const handle = await open(path, toFlags(rules)).catch((thrown: unknown) => {
     throw asRefusal(thrown, path);
   });
   try {
@@ -60,7 +60,7 @@ export async function openFile(path: string, rules: FileRules): Promise<FileHand
 export function readFileOnce(path: string, rules: FileRules & { readonly maxBytes: number }) {
   let descriptor: number;
   try {
-    descriptor = openSync(path, flagsOf(rules));
+    descriptor = openSync(path, toFlags(rules));
   } catch (thrown) {
     throw asRefusal(thrown, path);
   }
@@ -101,7 +101,7 @@ function readToEnd(path: string, descriptor: number, maxBytes: number): Buffer {
   }
 }
 
-function flagsOf({ links }: FileRules): number {
+function toFlags({ links }: FileRules): number {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW, O_NOCTTY } = constants;
   return O_RDONLY | O_NONBLOCK | O_NOCTTY | (links === "refuse" ? O_NOFOLLOW : 0);
 }

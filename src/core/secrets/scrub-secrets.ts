@@ -25,7 +25,7 @@ const minNamedCharacters = 6;
 /** Returns the text without the live secrets. */
 export function scrubSecrets(text: string): string {
   const secrets = liveSecrets();
-  if (live.secrets !== secrets) live = patternsOf(secrets, live.bySecret);
+  if (live.secrets !== secrets) live = makePatterns(secrets, live.bySecret);
   return text.length < live.minLength ? text : withoutSpans(text, live.patterns);
 }
 
@@ -35,10 +35,10 @@ export function scrubValues(text: string, values: readonly string[]): string {
   const present = long.filter((value) => mayHold(text, value.trim()));
   const clean = withoutSpans(
     text,
-    present.map((value) => patternOf(value, "gi")),
+    present.map((value) => makePattern(value, "gi")),
   );
   if (!clean.includes("…")) return clean;
-  const forms = long.flatMap((value) => plainFormsOf(value));
+  const forms = long.flatMap((value) => listPlainForms(value));
   const parts = clean.split("…");
   return parts.map((part, at) => (at === parts.length - 1 ? part : forms.reduce(withoutCutEnd, part))).join("…");
 }
@@ -76,15 +76,15 @@ export function scrubJson(json: string, scrubText: (text: string) => string): st
   return JSON.stringify(document);
 }
 
-type Pattern = ReturnType<typeof patternOf>;
+type Pattern = ReturnType<typeof makePattern>;
 
 /** The patterns of the live secrets, rebuilt when these have changed. */
-let live = patternsOf([], new Map<string, Pattern>());
+let live = makePatterns([], new Map<string, Pattern>());
 
 /** @param known patterns that were made before */
-function patternsOf(secrets: readonly string[], known: ReadonlyMap<string, Pattern>) {
+function makePatterns(secrets: readonly string[], known: ReadonlyMap<string, Pattern>) {
   const long = secrets.filter((secret) => secret.trim().length >= minCharacters);
-  const bySecret = new Map(long.map((one) => [one, known.get(one) ?? patternOf(one, "g")]));
+  const bySecret = new Map(long.map((one) => [one, known.get(one) ?? makePattern(one, "g")]));
   const patterns = [...bySecret.values()];
   return { secrets, bySecret, patterns, minLength: Math.min(...patterns.map(({ minLength }) => minLength)) };
 }
@@ -128,7 +128,7 @@ function withoutCutEnd(text: string, form: string): string {
   return text;
 }
 
-function plainFormsOf(value: string): string[] {
+function listPlainForms(value: string): string[] {
   const bytes = Buffer.from(value);
   return [value, encodeURIComponent(value.toWellFormed()), bytes.toString("base64"), bytes.toString("hex")];
 }
@@ -137,7 +137,7 @@ function plainFormsOf(value: string): string[] {
  * @returns `start` matches the first characters of the value: a text without them does not need the `whole` pattern,
  *   which is slow to make; no form of the value is shorter than `minLength`
  */
-function patternOf(secret: string, flags: "g" | "gi") {
+function makePattern(secret: string, flags: "g" | "gi") {
   const value = secret.trim();
   const start = Array.from(value).slice(0, startCharacters).join("");
   let whole: RegExp | undefined;

@@ -53,21 +53,21 @@ export function workQueues<Data>(kind: KindOfQueue<Data>, deps: QueueDeps) {
     await Promise.all([...open.values()].map(async (queue) => (await queue.catch(() => undefined))?.close()));
   });
   /** The queue of a key; opened when it is used first. */
-  const queueOf = (key: string): Promise<Queue<Data>> => {
+  const openQueue = (key: string): Promise<Queue<Data>> => {
     const queue = open.get(key) ?? openOne(kind.nameOf(key));
     open.set(key, queue);
     queue.catch(() => open.delete(key));
     return queue;
   };
   return {
-    queue: queueOf,
+    queue: openQueue,
 
     /** Whether a live process handles the work of the key. */
     isServed: async (key: string) => (await workerRegistry.workers(kind.nameOf(key))).length > 0,
 
     async consume(key: string, consumer: Consumer<Data>): Promise<Working> {
       const { QueueWorker } = await import("./queue-worker.ts");
-      const worker = new QueueWorker<Data>({ ...deps, ...consumer, queue: await queueOf(key), redis: redis() });
+      const worker = new QueueWorker<Data>({ ...deps, ...consumer, queue: await openQueue(key), redis: redis() });
       await worker.start();
       lifecycle.onStop(kind.nameOf(key), () => worker.stop());
       return worker;
@@ -139,11 +139,11 @@ const states = ["waiting", "active", "delayed", "failed", "prioritized"] as cons
  * @returns reads the counts
  */
 export function queueDepths(deps: QueueDeps & { readonly redis: Redis }) {
-  const { queue: queueOf } = workQueues({ connection: "board", nameOf: (name) => name }, deps);
+  const { queue: openQueue } = workQueues({ connection: "board", nameOf: (name) => name }, deps);
   return async () => {
     const names = await deps.redis.smembers(deps.keys.queueNames());
     const readings = names.toSorted().map(async (queue) => {
-      const counts = await (await queueOf(queue)).getJobCounts(...states);
+      const counts = await (await openQueue(queue)).getJobCounts(...states);
       return states.map((state) => ({ metric: "jobs" as const, value: counts[state] ?? 0, labels: { queue, state } }));
     });
     return (await Promise.all(readings)).flat();

@@ -37,7 +37,7 @@ function summaryText(summary: Summary): string {
 }
 
 function section(title: string, { events, ...counts }: { events: readonly EventDocument[] }, more = ""): string[] {
-  return [`${title}: ${partsText(counts)}${more}`, ...events.map((event) => `  ${event.at}  ${sentenceOf(event)}`)];
+  return [`${title}: ${partsText(counts)}${more}`, ...events.map((event) => `  ${event.at}  ${toSentence(event)}`)];
 }
 
 /** `2 completed, 1 aborted`; `notDone` is shown as `not done`. */
@@ -49,6 +49,6 @@ function partsText(counts: Readonly<Record<string, unknown>>): string {
   return texts.length === 0 ? "none" : texts.join(", ");
 }
 
-function sentenceOf({ type, fields }: EventDocument): string {
+function toSentence({ type, fields }: EventDocument): string {
   return textOfSentence(partsOfSentence(factsOfEvent(type)?.sentence ?? type, fields));
 }

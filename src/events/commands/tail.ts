@@ -26,14 +26,14 @@ export function eventsCommand(context: Context): Command {
   return withCaller(context, command, example, async (caller, options) => {
     const { output } = caller;
     const { type, profile, since, limit, follow: isFollowing = false } = options;
-    const events = eventsOf(caller, { type, profile }, { since, limit, isFollowing });
-    const lines = linesOf(events, output.isJson ? "json" : "text");
+    const events = readEvents(caller, { type, profile }, { since, limit, isFollowing });
+    const lines = toLines(events, output.isJson ? "json" : "text");
     const isDocument = output.isJson && !isFollowing;
     for await (const text of isDocument ? oneDocument("events", lines) : lines) await output.stream(text);
   });
 }
 
-async function* eventsOf(
+async function* readEvents(
   { client, follow, output }: Caller,
   choice: EventChoice,
   { since, limit, isFollowing }: { since: string | undefined; limit: number; isFollowing: boolean },
@@ -42,7 +42,7 @@ async function* eventsOf(
   const headId = (await client.call(listEvents, { query: { limit: 1 } })).events[0]?.id ?? beforeAll;
   let from = since ?? headId;
   if (since === undefined) {
-    const newest = await newestOf(client, choice, limit);
+    const newest = await readNewest(client, choice, limit);
     yield newest.toReversed();
     if (newest[0] !== undefined && isAfter(newest[0].id, from)) from = newest[0].id;
   } else if (!isFollowing) yield* eventsUntilNow({ client, follow }, choice, since);
@@ -56,7 +56,7 @@ async function* eventsUntilNow(
   from: string,
 ): AsyncGenerator<readonly EventDocument[]> {
   const since = new Date(Number.parseInt(from, 10)).toISOString();
-  const [last] = await newestOf(client, { ...choice, since }, 1);
+  const [last] = await readNewest(client, { ...choice, since }, 1);
   if (last === undefined || !isAfter(last.id, from)) return;
   for await (const events of follow(choice, from)) {
     yield events.filter(({ id }) => !isAfter(id, last.id));
@@ -66,7 +66,7 @@ async function* eventsUntilNow(
 }
 
 /** Newest first. */
-async function newestOf(
+async function readNewest(
   client: Client,
   choice: EventChoice & { readonly since?: string },
   max: number,
@@ -85,13 +85,13 @@ function isAfter(id: string, other: string): boolean {
   return placeOf(id) > placeOf(other);
 }
 
-async function* linesOf(lots: AsyncIterable<readonly EventDocument[]>, form: "json" | "text"): AsyncGenerator<string> {
-  const lineOf = (event: EventDocument): string =>
-    form === "json" ? JSON.stringify(event) : withLocalTimes(visible(textOf(event)));
-  for await (const events of lots) yield events.map((event) => `${lineOf(event)}\n`).join("");
+async function* toLines(lots: AsyncIterable<readonly EventDocument[]>, form: "json" | "text"): AsyncGenerator<string> {
+  const toLine = (event: EventDocument): string =>
+    form === "json" ? JSON.stringify(event) : withLocalTimes(visible(formatEvent(event)));
+  for await (const events of lots) yield events.map((event) => `${toLine(event)}\n`).join("");
 }
 
-function textOf({ at, type, profile, fields }: EventDocument): string {
+function formatEvent({ at, type, profile, fields }: EventDocument): string {
   const reported = Object.entries(fields).map(
     ([name, value]) => `${name}=${/^[\w.:+/@-]*$/.test(value) ? value : JSON.stringify(value)}`,
   );

@@ -63,11 +63,11 @@ function cardWith(text: string): unknown {
 
 /** One line, or a few, without any markup. */
 export function noticeOf(event: NoticeEvent): string {
-  const text = event.type === "webhook.test" ? "This is a test message from simfleet." : textOf(event);
+  const text = event.type === "webhook.test" ? "This is a test message from simfleet." : describeEvent(event);
   return event.profile === "default" || event.profile === "" ? text : `[${event.profile}] ${text}`;
 }
 
-function textOf(event: NoticeEvent): string {
+function describeEvent(event: NoticeEvent): string {
   const facts = factsOfEvent(event.type);
   if (facts === undefined) return generic(event);
   const rendered = (template: string): string => textOfSentence(partsOfSentence(template, event.fields));

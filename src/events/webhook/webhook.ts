@@ -65,7 +65,7 @@ export function webhookSender({
 }) {
   /** Separate agents, so that no message reuses a connection that it would not be allowed to open. */
   const agents = new Map<Reach, Promise<Dispatcher>>();
-  const agentOf = (reach: Reach): Promise<Dispatcher> => {
+  const openAgent = (reach: Reach): Promise<Dispatcher> => {
     const agent = agents.get(reach) ?? guardedAgent(reach, lookup, proxy);
     agents.set(reach, agent);
     return agent;
@@ -83,7 +83,7 @@ export function webhookSender({
       "webhook-timestamp": String(timestampSeconds),
       ...(secrets.length > 0 && { "webhook-signature": signaturesOf({ ...message, timestampSeconds }, secrets) }),
     };
-    const agent = await agentOf(reach);
+    const agent = await openAgent(reach);
     const late = AbortSignal.timeout(Math.ceil(deadlineMs));
     try {
       if (proxy !== undefined) await assertReach(url.hostname, reach, lookup);
@@ -97,9 +97,9 @@ export function webhookSender({
       });
       // Only the status is used; the body is discarded, since it is untrusted.
       answer.body.on("error", () => undefined).destroy();
-      return deliveryOf(answer.statusCode, retryAfterMs(answer.headers["retry-after"], clock.wallMs()));
+      return toDelivery(answer.statusCode, retryAfterMs(answer.headers["retry-after"], clock.wallMs()));
     } catch (thrown) {
-      const why = late.aborted ? `no response within ${deadlineMs / secondMs} s` : codeOf(thrown, url.host);
+      const why = late.aborted ? `no response within ${deadlineMs / secondMs} s` : describeFailure(thrown, url.host);
       return { kind: "unanswered", reason: `${url.host}: ${why}` };
     }
   };
@@ -151,13 +151,13 @@ export async function assertReach(hostname: string, reach: Reach, resolve: Looku
   });
 }
 
-function deliveryOf(status: number, askedMs: number | undefined): Delivery {
+function toDelivery(status: number, askedMs: number | undefined): Delivery {
   if (status >= 200 && status < 300) return { kind: "accepted", status };
   return { kind: "refused", status, isFinal: status < 500 && !passing.has(status), retryAfterMs: askedMs };
 }
 
 /** Only the error code: a parser's error contains a piece of the response. */
-function codeOf(thrown: unknown, host: string): string {
+function describeFailure(thrown: unknown, host: string): string {
   if (!(thrown instanceof Error)) return "unknown error";
   const fault = proxyFault(thrown, host);
   if (fault !== undefined) return fault;

@@ -97,9 +97,9 @@ function canonical(field: InputField, text: string): string | undefined {
     case "boolean":
       return /^(?:true|false)$/i.test(text) ? text.toLowerCase() : undefined;
     case "time":
-      return timeOf(text);
+      return parseInstant(text);
     case "list": {
-      const items = itemsOf(text);
+      const items = parseItems(text);
       return items !== undefined && items.every((item) => isAllowed(field, item)) ? JSON.stringify(items) : undefined;
     }
     case "text":
@@ -124,17 +124,17 @@ function hasControl(text: string): boolean {
 }
 
 /** Milliseconds since the epoch. A time without its zone is rejected: it would mean another instant on each machine. */
-function timeOf(text: string): string | undefined {
+function parseInstant(text: string): string | undefined {
   if (/^\d{12,14}$/.test(text)) return String(Number(text));
   // The platform's own form of a date, which is in UTC (interface, section 8, rule 6).
   const [, year, month, date] = /^(\d{4})(\d\d)(\d\d)$/.exec(text) ?? [];
-  if (year !== undefined) return timeOf(`${year}-${month}-${date}T00:00Z`);
+  if (year !== undefined) return parseInstant(`${year}-${month}-${date}T00:00Z`);
   const atMs = /T.*(?:Z|[+-]\d\d:\d\d)$/.test(text) ? parseTime(text) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : String(atMs);
 }
 
 /** `a;b` or the JSON of a list of texts, as the inventory shows one. */
-function itemsOf(text: string): readonly string[] | undefined {
+function parseItems(text: string): readonly string[] | undefined {
   if (!text.startsWith("["))
     return text
       .split(";")

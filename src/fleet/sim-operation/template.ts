@@ -11,18 +11,18 @@ export type ValueOf = (name: string) => string | undefined;
 const placeholder = /\{([A-Za-z][A-Za-z0-9_]*(?:\.[^{}]+)?)\}/;
 
 /** The texts of a template at even places, and the names of the placeholders between them. */
-function partsOf(template: string): readonly string[] {
+function splitTemplate(template: string): readonly string[] {
   return template.split(placeholder);
 }
 
 /** The names of all placeholders in a template. */
 export function placeholdersIn(template: Json): ReadonlySet<string> {
-  return new Set([...textsIn(template)].flatMap((text) => partsOf(text).filter((_, i) => i % 2 === 1)));
+  return new Set([...textsIn(template)].flatMap((text) => splitTemplate(text).filter((_, i) => i % 2 === 1)));
 }
 
 /** Fills a text; undefined if a placeholder has no value. */
 export function fillText(template: string, valueOf: ValueOf): string | undefined {
-  const parts = partsOf(template);
+  const parts = splitTemplate(template);
   let text = parts[0] ?? "";
   for (let i = 1; i < parts.length; i += 2) {
     const value = valueOf(parts[i] ?? "");
@@ -62,7 +62,7 @@ export function fillJson(
 
 /** The name of a placeholder that is a whole text. */
 export function nameAlone(template: string): string | undefined {
-  const parts = partsOf(template);
+  const parts = splitTemplate(template);
   return parts.length === 3 && parts[0] === "" && parts[2] === "" ? parts[1] : undefined;
 }
 

@@ -193,12 +193,12 @@ function valueIn(
   if (own !== undefined) return own;
   const place = Object.hasOwn(places, name) ? places[name] : undefined;
   if (place !== undefined) return place.some((step) => secrets.has(step)) ? undefined : textAt(record, place);
-  return name.includes(".") ? memberOf(record, name.split(".")) : undefined;
+  return name.includes(".") ? findMember(record, name.split(".")) : undefined;
 }
 
-function memberOf(value: unknown, [name, ...rest]: readonly string[]): unknown {
+function findMember(value: unknown, [name, ...rest]: readonly string[]): unknown {
   if (name === undefined) return value;
-  return isPlainObject(value) && Object.hasOwn(value, name) ? memberOf(value[name], rest) : undefined;
+  return isPlainObject(value) && Object.hasOwn(value, name) ? findMember(value[name], rest) : undefined;
 }
 
 // The nesting depth of platform values. JSON can be parsed at any depth, but serialized only until the stack overflows:

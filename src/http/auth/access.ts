@@ -47,12 +47,12 @@ export function openAccess({ tokens, adminToken, stored, jwt, clock }: AccessOpt
     return { ...token, kind: "token", sha256: Buffer.from(sha256, "hex") };
   });
   if (adminToken !== undefined) {
-    configured.push({ name: "admin", role: "admin", kind: "admin-token", sha256: digestOf(adminToken) });
+    configured.push({ name: "admin", role: "admin", kind: "admin-token", sha256: computeDigest(adminToken) });
   }
 
   /** Looks up stored tokens. Tokens of the configuration need no Redis. */
-  const bearerOf = async (token: string): Promise<Principal | undefined> => {
-    const digest = digestOf(token);
+  const findBearer = async (token: string): Promise<Principal | undefined> => {
+    const digest = computeDigest(token);
     let bearer: Principal | undefined;
     for (const { sha256, ...known } of configured) {
       if (timingSafeEqual(digest, sha256)) bearer = known;
@@ -73,7 +73,7 @@ export function openAccess({ tokens, adminToken, stored, jwt, clock }: AccessOpt
     if (token === undefined) {
       throw new SimfleetError("UNAUTHENTICATED", "A token is required: send the header Authorization: Bearer TOKEN");
     }
-    const known = await bearerOf(token);
+    const known = await findBearer(token);
     if (known?.kind === "token") stored?.noteUse(known.name);
     if (known !== undefined) return known;
     if (jwt !== undefined && token.split(".").length === 3) return jwt.principalOf(token);
@@ -86,7 +86,7 @@ export function openAccess({ tokens, adminToken, stored, jwt, clock }: AccessOpt
 /** Form of the tokens that `tokens create` makes. Nothing else is looked up. */
 const storedForm = /^sf_[A-Za-z0-9_-]{43}$/;
 
-function digestOf(token: string): Buffer {
+function computeDigest(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
@@ -201,7 +201,7 @@ export function openAuthFailures({ clock, maxPerMinute }: { clock: Clock; maxPer
   const counted = countPerMinute(clock);
   /** Counts a failure. @returns the caller's error: the refusal, or TOO_MANY_REQUESTS once the limit is reached */
   const count = (ip: string, refusal: SimfleetError): SimfleetError => {
-    const { count: failures, leftMs } = counted(networkOf(ip));
+    const { count: failures, leftMs } = counted(toNetwork(ip));
     if (failures <= maxPerMinute) return refusal;
     const message = `Too many requests with invalid credentials from ${ip}: retry in a minute`;
     return new SimfleetError("TOO_MANY_REQUESTS", message, { retryAfterMs: leftMs });
@@ -218,7 +218,7 @@ export function openAuthFailures({ clock, maxPerMinute }: { clock: Clock; maxPer
 }
 
 /** The address; of IPv6 the /64, which one client has as a whole. */
-function networkOf(ip: string): string {
+function toNetwork(ip: string): string {
   if (!ip.includes(":") || ip.includes(".")) return ip;
   const [head = "", tail] = ip.split("::", 2);
   const first = head === "" ? [] : head.split(":");

@@ -18,7 +18,7 @@ const ofTheToken = /^ERR_(?:JWT|JWS|JOSE_ALG|JOSE_NOT_SUPPORTED|JWKS_NO_MATCHING
 
 export function jwtReader(options: JwtOptions, clock: Clock, proxy?: OutgoingProxy) {
   const { issuer, audience, algorithms, roleClaim } = options;
-  const keys = keysOf(options.keys, proxy);
+  const keys = openKeys(options.keys, proxy);
 
   const verified = async (token: string): Promise<JWTPayload> => {
     const terms: JWTVerifyOptions = {
@@ -36,7 +36,7 @@ export function jwtReader(options: JwtOptions, clock: Clock, proxy?: OutgoingPro
     } catch (thrown) {
       // Only the code: the message of some quotes the token.
       if (thrown instanceof errors.JOSEError && ofTheToken.test(thrown.code)) {
-        throw new SimfleetError("UNAUTHENTICATED", `The JWT is not valid (${reasonOf(thrown)})`);
+        throw new SimfleetError("UNAUTHENTICATED", `The JWT is not valid (${describeError(thrown)})`);
       }
       if (thrown instanceof TypeError && typeof keys !== "function") {
         throw new SimfleetError("UNAUTHENTICATED", "The JWT is not signed with an algorithm of the configured key");
@@ -76,12 +76,12 @@ function roleIn(payload: JWTPayload, { roleClaim, roles: given }: JwtOptions): R
   return roles.findLast((role) => held.has(role));
 }
 
-function reasonOf(thrown: errors.JOSEError): string {
+function describeError(thrown: errors.JOSEError): string {
   const claim = thrown instanceof errors.JWTClaimValidationFailed ? ` ${thrown.claim}` : "";
   return `${thrown.code}${claim}`;
 }
 
-function keysOf(keys: JwtOptions["keys"], proxy: OutgoingProxy | undefined) {
+function openKeys(keys: JwtOptions["keys"], proxy: OutgoingProxy | undefined) {
   if ("jwksUrl" in keys) {
     return createRemoteJWKSet(new URL(keys.jwksUrl), {
       timeoutDuration: fetchMs,

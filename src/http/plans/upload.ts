@@ -58,7 +58,7 @@ export async function withRows<T>(
   const reservation = await context.plans.reserve(context.by, context.config.http);
   const streams: Readable[] = [];
   try {
-    return await use({ ...(await rowsOf(request, { ...context, reservation, streams })), upload: reservation });
+    return await use({ ...(await openRows(request, { ...context, reservation, streams })), upload: reservation });
   } finally {
     await reservation.release();
     for (const stream of streams) stream.resume();
@@ -72,7 +72,7 @@ interface FileContext extends UploadContext {
 }
 
 /** @throws SimfleetError REQUEST_INVALID; reading the rows: TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT, REQUEST_INVALID */
-async function rowsOf(request: FastifyRequest, context: FileContext): Promise<Rows> {
+async function openRows(request: FastifyRequest, context: FileContext): Promise<Rows> {
   if (request.isMultipart()) return rowsOfForm(request, context);
   const { body } = request;
   if (!(body instanceof Readable)) return namedRows(body);
@@ -82,7 +82,7 @@ async function rowsOf(request: FastifyRequest, context: FileContext): Promise<Ro
 
 /** The end of its file is also the end of the form: what follows is checked before the rows count as read. */
 async function rowsOfForm(request: FastifyRequest, context: FileContext): Promise<Rows> {
-  const parts = partsOf(request);
+  const parts = readParts(request);
   const first = await parts.next();
   if (first.done === true) throw notOneFile();
   const { file, filename } = first.value;
@@ -95,13 +95,13 @@ async function rowsOfForm(request: FastifyRequest, context: FileContext): Promis
     }
     if ((await parts.next()).done !== true) throw notOneFile();
   }
-  return { from: { path: nameOf(filename), read } };
+  return { from: { path: cleanName(filename), read } };
 }
 
 type FilePart = Extract<Multipart, { type: "file" }>;
 
 /** The files of a form. @throws SimfleetError REQUEST_INVALID for an unreadable form, or a file in another field */
-async function* partsOf(request: FastifyRequest): AsyncGenerator<FilePart> {
+async function* readParts(request: FastifyRequest): AsyncGenerator<FilePart> {
   try {
     for await (const part of request.parts()) {
       if (part.type !== "file") continue;
@@ -174,7 +174,7 @@ function namedRows(body: unknown): Rows {
 }
 
 /** Without folders and control characters. */
-function nameOf(written = ""): string {
+function cleanName(written = ""): string {
   const last = written.split(/[/\\]/).at(-1) ?? "";
   const bare = last.replaceAll(/\p{Cc}/gu, "").trim();
   return bare === "" ? "upload.csv" : bare.slice(0, 200);

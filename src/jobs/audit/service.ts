@@ -74,7 +74,7 @@ export class AuditService {
   /** Adds the result to an entry; the first result is final. */
   async finish(id: string, result: AuditResult): Promise<void> {
     const key = this.#resultsKey;
-    await this.#inTime(this.#deps.redis.zadd(key, "NX", instantOf(id), `${id} ${JSON.stringify(result)}`));
+    await this.#inTime(this.#deps.redis.zadd(key, "NX", toInstant(id), `${id} ${JSON.stringify(result)}`));
     await this.#deps.redis.zremrangebyscore(key, "-inf", `(${this.#oldest()}`);
   }
 
@@ -97,7 +97,7 @@ export class AuditService {
         const fields = fieldsIn(pairs);
         if (who !== undefined && fields.who !== who) continue;
         if (kinds !== undefined && !kinds.includes(fields.kind ?? "")) continue;
-        found.push(entryOf(id, fields, results.get(id)));
+        found.push(toEntry(id, fields, results.get(id)));
         const isLast = entries.length < readAtOnce && at === entries.length - 1;
         if (found.length === limit) return { entries: found, nextCursor: isLast ? null : id };
       }
@@ -128,7 +128,7 @@ export class AuditService {
   async #results(ids: readonly string[]): Promise<Map<string, AuditResult>> {
     const [newest, oldest] = [ids[0], ids.at(-1)];
     if (newest === undefined || oldest === undefined) return new Map();
-    const members = await this.#deps.redis.zrangebyscore(this.#resultsKey, instantOf(oldest), instantOf(newest));
+    const members = await this.#deps.redis.zrangebyscore(this.#resultsKey, toInstant(oldest), toInstant(newest));
     const results = members.map((member) => {
       const end = member.indexOf(" ");
       return [member.slice(0, end), JSON.parse(member.slice(end + 1)) as AuditResult] as const;
@@ -150,7 +150,7 @@ export class AuditService {
 }
 
 /** Time at which the entry was added, ms by Redis's clock. */
-function instantOf(id: string): number {
+function toInstant(id: string): number {
   return Number(id.split("-", 1)[0]);
 }
 
@@ -159,27 +159,27 @@ function fieldsIn(pairs: readonly string[]): Readonly<Record<string, string>> {
 }
 
 /** @param later the result that was added after the entry; one that was rejected at once has its own */
-function entryOf(id: string, fields: Readonly<Record<string, string>>, later: AuditResult | undefined): AuditEntry {
+function toEntry(id: string, fields: Readonly<Record<string, string>>, later: AuditResult | undefined): AuditEntry {
   const { action = "", requestId = "", from = "", who, role, did, target } = fields;
   const result = fields.result === undefined ? later : (JSON.parse(fields.result) as AuditResult);
   const made = result?.target;
   return reportOf(auditEntry, {
     ...result,
     id,
-    at: new Date(instantOf(id)).toISOString(),
+    at: new Date(toInstant(id)).toISOString(),
     who: who || null,
     role: role || null,
     action,
     did: did || null,
     target: target || made,
     made,
-    result: wordOf(result),
+    result: describeResult(result),
     requestId,
     from,
   });
 }
 
-function wordOf(result: AuditResult | undefined): AuditEntry["result"] {
+function describeResult(result: AuditResult | undefined): AuditEntry["result"] {
   if (result === undefined) return "not recorded";
   const { status, exitCode } = result;
   if (status !== undefined && status >= 400) return status < 500 ? "rejected" : "failed";

@@ -49,10 +49,10 @@ export class AuthKeyService {
     const { profiles } = this.#kernel.config;
     // List first: this authenticates, and thereby determines which AuthKey this process uses.
     const keys = await this.#keys(of);
-    const forms = this.#profilesOf(of).flatMap((one) => profiles[one]?.credentials ?? []);
+    const forms = this.#listProfiles(of).flatMap((one) => profiles[one]?.credentials ?? []);
     const configured = forms.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : []));
     const nowMs = await this.#rotations.nowMs();
-    const users = await this.#usersOf(of);
+    const users = await this.#listUsers(of);
     return keys.map(({ authKeyId, createdAtMs, lastUsedAtMs }) => {
       const place = configured.indexOf(authKeyId);
       return reportOf(routes.authKeyReport, {
@@ -73,7 +73,7 @@ export class AuthKeyService {
   async plan({ profile, user }: KeyUser, replaceId: string | undefined) {
     const { accounts } = this.#kernel;
     const owner = requireOwner(this.#configured, profile, user);
-    this.#requirementsOf(owner);
+    this.#requireSetup(owner);
     const inUseHere = () => accounts.of(profile).checkSecrets();
     const present = await this.#rotations.record(owner.name);
     if (present !== undefined && !isRotationOver(present)) {
@@ -84,7 +84,7 @@ export class AuthKeyService {
       return { profile, oldAuthKeyId: present.oldId ?? inUseHere() ?? null, isInProgress: true };
     }
     const keys = await this.#keys(owner);
-    const users = await this.#usersOf(owner);
+    const users = await this.#listUsers(owner);
     const oldAuthKeyId = keyToReplace({ profile, user, keys, users, inUseHere, replaceId });
     return { profile, oldAuthKeyId, isInProgress: false };
   }
@@ -119,12 +119,12 @@ export class AuthKeyService {
   async consume(owner: KeyOwner, onIncident: (incident: Incident) => void): Promise<Working> {
     const { config, clock, client, accounts } = this.#kernel;
     const { profile, user } = owner;
-    const { options, keys } = this.#requirementsOf(owner);
+    const { options, keys } = this.#requireSetup(owner);
     const { sinks } = this.#credentials;
     const deps: AuthKeyDeps = {
       ...this.#kernel,
       log: this.#rotations,
-      users: { list: () => this.#usersOf(owner) },
+      users: { list: () => this.#listUsers(owner) },
       seal: openSeal(keys),
       sinks: options.sinks,
       account: authKeyAccount(client(profile), { deployment: config.deployment, purpose: feature, user }),
@@ -148,24 +148,24 @@ export class AuthKeyService {
 
   endpoints(): readonly Endpoint[] {
     const { profileOf } = this.#kernel;
-    const userOf = ({ profile, user }: Call<typeof routes.showAuthKeyRotation>["query"]) => ({
+    const toUser = ({ profile, user }: Call<typeof routes.showAuthKeyRotation>["query"]) => ({
       profile: profileOf(profile),
       user,
     });
     return [
       endpoint(routes.listAuthKeys, async ({ query }) => {
-        const authKeys = await this.list(userOf(query));
-        return { authKeys, nextCursor: null, rotation: (await this.report(userOf(query))) ?? null };
+        const authKeys = await this.list(toUser(query));
+        return { authKeys, nextCursor: null, rotation: (await this.report(toUser(query))) ?? null };
       }),
       endpoint(routes.showAuthKeyRotation, async ({ query }) => {
-        const of = userOf(query);
+        const of = toUser(query);
         const report = await this.report(of);
         if (report !== undefined) return report;
         throw new SimfleetError("NOT_FOUND", `The AuthKey of ${of.user ?? of.profile} has not been rotated`);
       }),
-      endpoint(routes.planAuthKeyRotation, ({ query }) => this.plan(userOf(query), query.replace)),
+      endpoint(routes.planAuthKeyRotation, ({ query }) => this.plan(toUser(query), query.replace)),
       creating(routes.rotateAuthKey, ({ query, body, by }) => {
-        const of = userOf(query);
+        const of = toUser(query);
         return {
           newId: () => of.profile,
           create: () => this.rotate(of, { by, replaceId: body?.replace }),
@@ -181,17 +181,17 @@ export class AuthKeyService {
   }
 
   /** The profiles that may use an AuthKey of this owner; that of a sub-user may belong to any. */
-  #profilesOf({ profile, user }: KeyUser): string[] {
+  #listProfiles({ profile, user }: KeyUser): string[] {
     return user === undefined ? [profile] : Object.keys(this.#kernel.config.profiles);
   }
 
-  async #usersOf(owner: KeyUser): Promise<AuthKeyUser[]> {
-    const users = this.#profilesOf(owner).map((profile) => this.#kernel.users.list(profile));
+  async #listUsers(owner: KeyUser): Promise<AuthKeyUser[]> {
+    const users = this.#listProfiles(owner).map((profile) => this.#kernel.users.list(profile));
     return (await Promise.all(users)).flat();
   }
 
   /** All that a rotation cannot do without. @throws ConfigError */
-  #requirementsOf(owner: KeyOwner) {
+  #requireSetup(owner: KeyOwner) {
     const { config } = this.#kernel;
     const [secretFile] = config.profiles[owner.profile]?.secrets.files ?? [];
     requireOperations(config.deployment, ["listAuthKeys", "createAuthKey", "revokeAuthKey"], feature);

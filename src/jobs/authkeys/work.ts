@@ -345,22 +345,22 @@ export function authKeyAccount(
   { deployment, purpose, user }: { deployment: Deployment; purpose: string; user?: string | undefined },
 ) {
   const described = (id: DeploymentOperationId) => requireOperation(deployment, id, purpose);
-  const ownerOf = async (signal: AbortSignal | undefined) => {
+  const fetchOwner = async (signal: AbortSignal | undefined) => {
     const { operatorId, userName } = await client.whoAmI(signal);
     return { operatorId, userName: user ?? userName };
   };
   return {
     /** @throws PlatformError; ConfigError if the platform definition defines no path for a sub-user's AuthKeys */
     list: async (signal?: AbortSignal) =>
-      client.call(listAuthKeys(described("listAuthKeys"), await ownerOf(signal)), undefined, { signal }),
+      client.call(listAuthKeys(described("listAuthKeys"), await fetchOwner(signal)), undefined, { signal }),
 
     /** @throws PlatformError, with `mayHaveApplied` if the platform may have created an AuthKey whose secret is lost */
     create: async (signal?: AbortSignal) =>
-      client.call(createAuthKey(described("createAuthKey"), await ownerOf(signal)), undefined, { signal }),
+      client.call(createAuthKey(described("createAuthKey"), await fetchOwner(signal)), undefined, { signal }),
 
     /** @throws PlatformError PLATFORM_REJECTED also if the AuthKey no longer exists */
     revoke: async (authKeyId: string, signal?: AbortSignal) =>
-      client.call(revokeAuthKey(described("revokeAuthKey"), await ownerOf(signal)), { authKeyId }, { signal }),
+      client.call(revokeAuthKey(described("revokeAuthKey"), await fetchOwner(signal)), { authKeyId }, { signal }),
 
     /** Authenticates once with an AuthKey. @throws PlatformError PLATFORM_UNAUTHORIZED if the platform rejects it */
     prove: async (key: CreatedAuthKey): Promise<void> => void (await client.prove({ kind: "auth-key", ...key })),
@@ -418,7 +418,7 @@ function bothTaken({ user, keys, users }: Situation, oldId: string): string {
   const workers = (id: string): string => workersWith(id, users).join(", ");
   const lines = keys.map(({ authKeyId, createdAtMs, lastUsedAtMs }) => {
     const by = authKeyId === oldId && user === undefined ? "here" : workers(authKeyId) && `by ${workers(authKeyId)}`;
-    const dates = `created ${dayOf(createdAtMs)}, last used ${dayOf(lastUsedAtMs)}`;
+    const dates = `created ${formatTime(createdAtMs)}, last used ${formatTime(lastUsedAtMs)}`;
     return `${authKeyId} (${dates}${by && `, in use ${by}`})`;
   });
   const spare = idsOf(keys).find((id) => id !== oldId && workers(id) === "");
@@ -426,7 +426,7 @@ function bothTaken({ user, keys, users }: Situation, oldId: string): string {
   return `The user already has two AuthKeys, the maximum: ${lines.join("; ")}.${fix}`;
 }
 
-function dayOf(atMs: number | undefined): string {
+function formatTime(atMs: number | undefined): string {
   return atMs === undefined ? "never or unknown" : new Date(atMs).toISOString();
 }
 

@@ -54,20 +54,20 @@ function readAutomations(entries: Written, known: Known, report: Report) {
   return Object.entries(entries).flatMap(([name, written]) => {
     const at = `automations.${name}`;
     const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
-    const on = typesOf([written.on].flat(), (message) => fault("on", message));
-    const fields = fieldsOf(on, known.fieldsOf(written.profile));
+    const on = parseTypes([written.on].flat(), (message) => fault("on", message));
+    const fields = listFields(on, known.fieldsOf(written.profile));
     const condition =
       written.where === undefined
         ? everySim
         : tasks.readFilter(written.where, fields, (message) => fault("where", message));
-    const action = actionOf(written, { at, on, known, report });
+    const action = parseAction(written, { at, on, known, report });
     const { profile, maxPerHour } = written;
     return action && condition ? [{ name, profile, on, condition, action, maxPerHour }] : [];
   });
 }
 
 /** Fields that a condition can name: the SIM's, and those of events as `event.field` (no prefix if there is no SIM). */
-function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly string[] {
+function listFields(types: readonly string[], ofSim: readonly string[]): readonly string[] {
   const ofEvents = types.flatMap((type) => Object.keys(factsOfEvent(type)?.fields ?? {}));
   const isAboutSims = types.some((type) => type.startsWith("sim."));
   const isAboutOthers = types.some((type) => !type.startsWith("sim."));
@@ -80,7 +80,7 @@ function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly 
   ];
 }
 
-function actionOf(
+function parseAction(
   written: Written[string],
   { at, on, known, report }: { at: string; on: readonly string[]; known: Known; report: Report },
 ): AutomationAction | undefined {
@@ -98,7 +98,7 @@ function actionOf(
   return choice && { job, ...choice, options };
 }
 
-function typesOf(patterns: readonly string[], fault: (message: string) => void): readonly string[] {
+function parseTypes(patterns: readonly string[], fault: (message: string) => void): readonly string[] {
   const types = patterns.flatMap((pattern) => {
     const found = typesMeantBy(pattern);
     if (found.length === 0) {

@@ -118,17 +118,17 @@ export function automationLog(deps: StoreDeps) {
 }
 
 function storedTexts({ redis, keys }: StoreDeps) {
-  const textsOf = async (names: readonly string[], keyOf: (name: string) => string): Promise<Map<string, string>> => {
+  const readTexts = async (names: readonly string[], keyOf: (name: string) => string): Promise<Map<string, string>> => {
     const texts = names.length === 0 ? [] : await redis.mget(names.map(keyOf));
     return new Map(texts.flatMap((text, i): [string, string][] => (text === null ? [] : [[names[i] ?? "", text]])));
   };
   return {
     /** The task of each event that it has acted on within the last two days, by the event's id. */
-    claimed: (name: string, eventIds: readonly string[]) => textsOf(eventIds, (id) => claimKey(keys, name, id)),
+    claimed: (name: string, eventIds: readonly string[]) => readTexts(eventIds, (id) => claimKey(keys, name, id)),
 
     /** The automations that caused runs or syncs, by id; unknown ids are left out. */
     chains: async (causes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> => {
-      const found = await textsOf(causes, (cause) => chainKey(keys, cause));
+      const found = await readTexts(causes, (cause) => chainKey(keys, cause));
       return new Map([...found].map(([cause, text]) => [cause, JSON.parse(text) as string[]]));
     },
   };

@@ -373,14 +373,14 @@ export function reportOfRotation({ name, profile }: Pick<Rotation, "name" | "pro
     handedTo: record?.handedToNames ?? [],
     lastUsedAtMs: facts?.set.lastUsedAtMs,
     references: facts?.references,
-    ...secretOf(parts),
-    ...courseOf(parts),
+    ...describeSecret(parts),
+    ...describeCourse(parts),
     problem: record?.problem && reportOfProblem(record.problem),
   });
 }
 
 /** The set that has the secret, and how old that is. */
-function secretOf({ rotation, record, facts, nowMs }: Parts) {
+function describeSecret({ rotation, record, facts, nowMs }: Parts) {
   // Before its first rotation, the set that the configuration names.
   const credentialsId = facts?.set.credentialsId ?? record?.currentId ?? rotation?.credentialsId;
   const rotatedAtMs = facts?.set.updatedAtMs ?? facts?.set.createdAtMs ?? record?.rotatedAtMs;
@@ -391,18 +391,18 @@ function secretOf({ rotation, record, facts, nowMs }: Parts) {
 }
 
 /** The sets before and after a rotation in progress. */
-function courseOf({ record, rotation }: Parts) {
+function describeCourse({ record, rotation }: Parts) {
   if (record === undefined || isRotationOver(record)) return { nextAtMs: undefined };
   return {
     before: record.oldId,
     successor: record.strategy === "successor" ? record.newId : undefined,
     nextStep: nextSteps[record.state],
-    nextAtMs: nextInstantOf(record, rotation),
+    nextAtMs: findNextInstant(record, rotation),
   };
 }
 
 /** The end of the grace period, not the next poll; a user has no time. */
-function nextInstantOf(record: RotationRecord, rotation: Rotation | undefined): number | undefined {
+function findNextInstant(record: RotationRecord, rotation: Rotation | undefined): number | undefined {
   const { waitsFor, quietSinceMs, nextAtMs } = record;
   if (waitsFor === "confirmation" || waitsFor === "quarantined") return undefined;
   if (waitsFor === "grace" && quietSinceMs !== undefined && rotation !== undefined)

@@ -79,7 +79,7 @@ export async function handOver(sink: Sink, handover: Handover, deps: SinkDeps, s
 }
 
 async function handTo(sink: Sink, handover: Handover, deps: SinkDeps, signal: AbortSignal): Promise<Fault | undefined> {
-  const content = contentOf(handover);
+  const content = formatContent(handover);
   const { file, command, kubernetesSecret, webhook } = sink;
   if (file !== undefined) return writeSecret(file, content);
   if (kubernetesSecret !== undefined) return patchSecret(kubernetesSecret, content, deps.pod, signal);
@@ -108,15 +108,15 @@ export async function sinkFault({ file }: Sink): Promise<string | undefined> {
   }
 }
 
-function fieldsOf({ secrets, constants }: Handover): Record<string, string> {
+function revealFields({ secrets, constants }: Handover): Record<string, string> {
   const clear = Object.entries(secrets).map(([name, secret]) => [name, secret.reveal()]);
   return { ...(Object.fromEntries(clear) as Record<string, string>), ...constants };
 }
 
 /** The plain value without a line break, or a JSON object of all fields with one. */
-function contentOf(handover: Handover): string {
+function formatContent(handover: Handover): string {
   const bare = handover.field === undefined ? undefined : handover.secrets[handover.field];
-  return bare === undefined ? `${JSON.stringify(fieldsOf(handover))}\n` : bare.reveal();
+  return bare === undefined ? `${JSON.stringify(revealFields(handover))}\n` : bare.reveal();
 }
 
 async function writeSecret(path: string, content: string): Promise<Fault | undefined> {
@@ -185,7 +185,7 @@ async function sendTo(
   const body = JSON.stringify({
     type: "credential.handed-over",
     timestamp: new Date(startedAtMs).toISOString(),
-    data: { rotation, rotationId, profile, credentialsId, type, credentials: fieldsOf(handover) },
+    data: { rotation, rotationId, profile, credentialsId, type, credentials: revealFields(handover) },
   });
   const secret = new Secret(read.secret);
   try {

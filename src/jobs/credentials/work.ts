@@ -376,7 +376,7 @@ async function retire(step: CredentialStep): Promise<RotationResult> {
     const reason = `the new Credential Set ${newId} is gone, so ${oldId} is kept`;
     return wait({ isProblem: true, reason, delayMs: pollAgainMs, events: [unconfirmed(step, reason)] });
   }
-  const grace = await graceOf(step, oldId, old.lastUsedAtMs);
+  const grace = await awaitGrace(step, oldId, old.lastUsedAtMs);
   if (grace !== undefined) return grace;
   const left = await step.sets.references(oldId);
   if (left.length > 0) return askFor(step, "reference", reasonToKeep(oldId, left));
@@ -387,7 +387,7 @@ async function retire(step: CredentialStep): Promise<RotationResult> {
 }
 
 /** Waits for the end of the grace period, which each use of the old set restarts; undefined when it is over. */
-async function graceOf(step: CredentialStep, oldId: string, lastUsedAtMs = 0): Promise<RotationResult | undefined> {
+async function awaitGrace(step: CredentialStep, oldId: string, lastUsedAtMs = 0): Promise<RotationResult | undefined> {
   const since = step.record.quietSinceMs ?? step.nowMs;
   if (lastUsedAtMs > since) {
     const lastUsedAt = new Date(lastUsedAtMs).toISOString();

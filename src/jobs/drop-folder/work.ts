@@ -102,7 +102,7 @@ export class DropFolderWork {
     for (const name of this.#seen.keys()) if (!present.has(name)) this.#seen.delete(name);
   }
 
-  #seenOf(name: string): Seen {
+  #track(name: string): Seen {
     const seen = this.#seen.get(name) ?? { sinceMs: 0, tries: 0, againAtMs: 0 };
     this.#seen.set(name, seen);
     return seen;
@@ -115,7 +115,7 @@ export class DropFolderWork {
    */
   #isStill(name: string, fingerprint: string): boolean {
     const { clock, folder } = this.#deps;
-    const seen = this.#seenOf(name);
+    const seen = this.#track(name);
     const nowMs = clock.monotonicMs();
     if (seen.fingerprint === fingerprint) return nowMs - seen.sinceMs >= folder.settleMs;
     Object.assign(seen, { fingerprint, sinceMs: nowMs });
@@ -128,7 +128,7 @@ export class DropFolderWork {
    */
   async #try(what: string, work: () => Promise<void>): Promise<boolean> {
     const { clock, onIncident } = this.#deps;
-    const seen = this.#seenOf(what);
+    const seen = this.#track(what);
     if (seen.fault !== undefined && clock.monotonicMs() < seen.againAtMs) return false;
     try {
       await work();

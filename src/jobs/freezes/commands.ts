@@ -25,7 +25,7 @@ function onCommand(context: Context): Command {
     const { runs } = await client.call(routes.showFreeze);
     const question = `Freeze all changes of every profile? It pauses ${counted(runs, "run")} in progress.`;
     if (!(await context.isConfirmed(options, question, "frozen"))) return 2;
-    output.answer(await client.call(routes.startFreeze, { body: { reason, until } }), textOf);
+    output.answer(await client.call(routes.startFreeze, { body: { reason, until } }), describeFreezes);
     return 0;
   });
 }
@@ -33,18 +33,18 @@ function onCommand(context: Context): Command {
 function offCommand(context: Context): Command {
   const command = new Command("off").description("End the freeze; freezes in the configuration still apply");
   return withCaller(context, command, "simfleet freeze off", async ({ client, output }) =>
-    output.answer(await client.call(routes.endFreeze), textOf),
+    output.answer(await client.call(routes.endFreeze), describeFreezes),
   );
 }
 
 function statusCommand(context: Context): Command {
   const command = new Command("status").description("Show whether changes are frozen, and why");
   return withCaller(context, command, "simfleet freeze status", async ({ client, output }) =>
-    output.answer(await client.call(routes.showFreeze), textOf),
+    output.answer(await client.call(routes.showFreeze), describeFreezes),
   );
 }
 
-function textOf({ profiles, periods, store, workers }: FreezeReport): string {
+function describeFreezes({ profiles, periods, store, workers }: FreezeReport): string {
   const now = Object.entries(profiles).map(([name, held]) => {
     if (held === null) return `${name}: not frozen`;
     const until = held.until === null ? "end it with simfleet freeze off" : `until ${held.until}`;

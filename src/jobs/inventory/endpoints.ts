@@ -67,21 +67,21 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
       const order = sort === undefined ? undefined : sims.orderOf(sort);
       const { one, all } = await select(query, deps, order && { fields: [order.field], others: sims.namesOfRecord });
       const page = { limit, cursor };
-      const pageOf = async (each: Selected, part: sims.PageRequest) => {
+      const readPage = async (each: Selected, part: sims.PageRequest) => {
         const { found, nextCursor } = await (order === undefined
           ? sims.newestPage(store, each, part)
           : sims.sortedPage(store, each, { order, ...part }));
         return { sims: found.map(each.show), nextCursor };
       };
-      const shown = await (one === undefined ? sims.pageOfAll(all, page, pageOf) : pageOf(one, page));
+      const shown = await (one === undefined ? sims.pageOfAll(all, page, readPage) : readPage(one, page));
       return { ...shown, isComplete: all.every(({ facts }) => facts.isComplete) };
     }),
     endpoint(routes.countSimsBy, async ({ query: { by: field, ...query } }) => {
       const { one, all } = await select(query, deps, field === undefined ? undefined : { fields: [field] });
-      const countOf = (each: Selected) => sims.countByValue(store, { ...each, field });
+      const countValues = (each: Selected) => sims.countByValue(store, { ...each, field });
       const isComplete = all.every(({ facts }) => facts.isComplete);
-      if (one !== undefined) return { isComplete, ...(await countOf(one)) };
-      const counted = all.map(async (each) => ({ profile: each.profile, counts: await countOf(each) }));
+      if (one !== undefined) return { isComplete, ...(await countValues(one)) };
+      const counted = all.map(async (each) => ({ profile: each.profile, counts: await countValues(each) }));
       return { isComplete, ...sims.countsOfAll(await Promise.all(counted)) };
     }),
     endpoint(routes.countSims, async ({ query }) => {
@@ -104,7 +104,7 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
       const { one, all } = await select(query, deps, { fields: columns ?? [], others });
       const stored = all.flatMap(({ facts }) => facts.fields);
       const usual = [...ofProfiles, ...all.map(({ keyColumn }) => keyColumn), ...stored, ...sims.timeColumns];
-      const lines = sims.exportLines(documentsOf(store, all), { format, columns: columns ?? [...new Set(usual)] });
+      const lines = sims.exportLines(scanDocuments(store, all), { format, columns: columns ?? [...new Set(usual)] });
       return { format, fileName: `${one?.profile ?? "all"}.sims.${format}`, lines };
     }),
     endpoint(routes.showSim, async ({ params: { sim: key }, query }) => {
@@ -164,7 +164,7 @@ async function selectIn(profile: string, query: SelectionQuery, { store, keyColu
   return { profile, filter, presence, keyColumn, search: query.search, nowMs: systemClock.wallMs(), facts, show };
 }
 
-async function* documentsOf(store: Inventory, all: readonly Selected[]): AsyncGenerator<SimDocument[]> {
+async function* scanDocuments(store: Inventory, all: readonly Selected[]): AsyncGenerator<SimDocument[]> {
   for (const { profile, filter, show, ...scan } of all) {
     for await (const found of store.scan(profile, filter, scan)) yield found.map(show);
   }
@@ -202,13 +202,13 @@ export function changeOf({ id, type, atMs, fields, values = {} }: Event): Change
     at: new Date(atMs).toISOString(),
     type: type as Change["type"],
     sim,
-    ...(field === undefined ? {} : { field, before: plainOf(values.before), after: plainOf(values.after) }),
+    ...(field === undefined ? {} : { field, before: toPlain(values.before), after: toPlain(values.after) }),
     by: by === "run" ? "run" : "external",
     cause,
   };
 }
 
-function plainOf(value: FieldValue | undefined): unknown {
+function toPlain(value: FieldValue | undefined): unknown {
   if (value === undefined) return null;
   return "text" in value ? value.text : JSON.parse(value.json);
 }

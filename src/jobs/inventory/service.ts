@@ -85,7 +85,7 @@ const keepMs = 7 * 24 * 60 * minuteMs;
 
 type StoredPoint = Omit<routes.FleetPoint, "at"> & { readonly atMs: number };
 
-function slotOf(atMs: number): number {
+function toSlot(atMs: number): number {
   return Math.floor(atMs / spacingMs) * spacingMs;
 }
 
@@ -113,16 +113,16 @@ function fleetCounts(
         gone,
         isComplete,
         lastSync: state === undefined ? null : reportOfSync(state),
-        bySpeedClass: countsOf(bySpeedClass),
-        byStatus: countsOf(byStatus.values),
-        byGroup: countsOf(byGroup.values, maxGroups),
+        bySpeedClass: toCounts(bySpeedClass),
+        byStatus: toCounts(byStatus.values),
+        byGroup: toCounts(byGroup.values, maxGroups),
       };
     });
 
   /** Stores a point of the fleet's history, unless one was stored in the last five minutes. */
   const remember = async (profile: string): Promise<void> => {
     const atMs = clock.wallMs();
-    const slotMs = slotOf(atMs);
+    const slotMs = toSlot(atMs);
     const key = keys.fleetHistory(profile);
     const { known } = await store.facts(profile);
     if (known === 0 || (await redis.zcount(key, slotMs, slotMs)) > 0) return;
@@ -134,10 +134,10 @@ function fleetCounts(
 
   /** Counts of the fleet over time, oldest first; if two processes stored the same point, one of them. */
   const fleetPoints = async (profile: string, hours: number): Promise<routes.FleetPoint[]> => {
-    const since = slotOf(clock.wallMs() - hours * 60 * minuteMs);
+    const since = toSlot(clock.wallMs() - hours * 60 * minuteMs);
     const texts = await redis.zrangebyscore(keys.fleetHistory(profile), since, "+inf");
     const points = texts.map((text) => JSON.parse(text) as StoredPoint);
-    const distinct = new Map(points.map((point) => [slotOf(point.atMs), point])).values();
+    const distinct = new Map(points.map((point) => [toSlot(point.atMs), point])).values();
     return [...distinct].map(({ atMs, ...point }) => ({ at: new Date(atMs).toISOString(), ...point }));
   };
 
@@ -148,7 +148,7 @@ function fleetCounts(
 const none = "none";
 const maxGroups = 50;
 
-function countsOf(values: routes.SimCounts["values"], max = values.length): routes.FleetReport["byGroup"] {
+function toCounts(values: routes.SimCounts["values"], max = values.length): routes.FleetReport["byGroup"] {
   const shown = values.slice(0, max).map(({ value, count }) => [value ?? none, count] as const);
   const rest = values.slice(max).reduce((sum, { count }) => sum + count, 0);
   return Object.fromEntries(rest === 0 ? shown : [...shown, ["other", rest]]);

@@ -170,11 +170,11 @@ export async function sortedPage(
   { order, limit, cursor }: PageRequest & { readonly order: Order },
 ): Promise<{ readonly found: readonly FoundSim[]; readonly nextCursor: string | null }> {
   const compare = comparing(order);
-  const after = cursor === undefined ? undefined : placeOf(cursor);
+  const after = cursor === undefined ? undefined : parseCursor(cursor);
   const isAfter = (place: Place): boolean => after === undefined || compare(place, after) > 0;
-  const first = firstOf(limit + 1, compare);
+  const first = keepFirst(limit + 1, compare);
   let total = 0;
-  for await (const places of placesOf(inventory, selection, order.field)) {
+  for await (const places of scanPlaces(inventory, selection, order.field)) {
     total += places.length;
     if (total > maxSorted && order.field !== selection.keyColumn) throw tooMany(order.field, selection.keyColumn);
     first.add(places.filter(isAfter));
@@ -184,11 +184,11 @@ export async function sortedPage(
   const last = shown.at(-1);
   return {
     found: await inventory.read(selection.profile, selection.filter, shown, selection),
-    nextCursor: places.length > limit && last !== undefined ? cursorOf(last) : null,
+    nextCursor: places.length > limit && last !== undefined ? encodeCursor(last) : null,
   };
 }
 
-async function* placesOf(inventory: Inventory, selection: Selection, field: string): AsyncGenerator<Place[]> {
+async function* scanPlaces(inventory: Inventory, selection: Selection, field: string): AsyncGenerator<Place[]> {
   const { profile, filter, keyColumn } = selection;
   if (field === keyColumn) {
     for await (const found of inventory.find(profile, filter, selection)) {
@@ -206,7 +206,7 @@ async function* placesOf(inventory: Inventory, selection: Selection, field: stri
 }
 
 /** Keeps the first so many of those that are added. */
-function firstOf(max: number, compare: (a: Place, b: Place) => number) {
+function keepFirst(max: number, compare: (a: Place, b: Place) => number) {
   let some: Place[] = [];
   const cut = (): Place[] => (some = some.toSorted(compare).slice(0, max));
   return {
@@ -235,12 +235,12 @@ function tooMany(field: string, keyColumn: KeyColumn): SimfleetError {
   return new SimfleetError("USAGE", message);
 }
 
-function cursorOf({ value, ordinal }: Place): string {
+function encodeCursor({ value, ordinal }: Place): string {
   return Buffer.from(JSON.stringify([ordinal, value])).toString("base64url");
 }
 
 /** @throws SimfleetError USAGE */
-function placeOf(cursor: string): Place {
+function parseCursor(cursor: string): Place {
   const read = jsonIn(Buffer.from(cursor, "base64url").toString("utf8"));
   const [ordinal, value] = Array.isArray(read) ? (read as unknown[]) : [];
   if (typeof ordinal === "number" && (typeof value === "string" || value === null || value === undefined)) {
@@ -384,11 +384,11 @@ export async function* exportLines(
   }
   yield csvLine(columns);
   for await (const batch of sims) {
-    yield batch.map((sim) => csvLine(columns.map((column) => cellOf(sim, column)))).join("");
+    yield batch.map((sim) => csvLine(columns.map((column) => formatCell(sim, column)))).join("");
   }
 }
 
-function cellOf(document: SimDocument, column: string): string {
+function formatCell(document: SimDocument, column: string): string {
   const value = fieldIn(document, column);
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);

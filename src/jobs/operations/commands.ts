@@ -32,11 +32,11 @@ function showCommand(context: Context): Command {
     .argument("<operation>", "name of the operation");
   return withCaller(context, command, "simfleet operations show set-group", async (caller, operation) => {
     const { client, profile, output } = caller;
-    output.answer(await client.call(showOperation, { params: { operation }, query: { profile } }), textOf);
+    output.answer(await client.call(showOperation, { params: { operation }, query: { profile } }), describeOperation);
   });
 }
 
-function textOf(operation: OperationReport): string {
+function describeOperation(operation: OperationReport): string {
   const { name, summary, group, inputs, sets, requires, repeat, undo, danger, costlyWhen, example } = operation;
   const facts: [string, string][] = [
     ["quota", group],

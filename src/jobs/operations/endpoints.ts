@@ -46,11 +46,11 @@ export function reportOfOperation(operation: SimOperation): OperationReport {
     ),
     sets: Object.keys(sets),
     undo: undo === undefined ? [] : [undo, ...(undo.otherwise ? [undo.otherwise] : [])].map((step) => step.operation),
-    example: exampleOf(operation),
+    example: makeExample(operation),
   });
 }
 
-function exampleOf({ keyColumn, inputs }: SimOperation): string[] {
+function makeExample({ keyColumn, inputs }: SimOperation): string[] {
   const columns = inputs.filter(({ inventoryField }) => inventoryField === undefined);
   const rows = exampleSims[keyColumn].map((key, i) => [key, ...columns.map((field) => valueFor(field, i))]);
   return [[keyColumn, ...columns.map((field) => field.name)], ...rows].map((cells) => csvLine(cells).trimEnd());

@@ -11,7 +11,7 @@ const windowsShown = 60;
 
 export function quotaEndpoints({ limiter, config }: Kernel, runs: RunService): readonly Endpoint[] {
   const { periodMs } = config.limits;
-  const windowsOf = async ({ bucket, nowMs }: BucketState): Promise<BucketReport["windows"]> => {
+  const readWindows = async ({ bucket, nowMs }: BucketState): Promise<BucketReport["windows"]> => {
     const kept = await limiter.windows(bucket, windowsShown);
     const recent = kept.filter(({ endedAtMs }) => nowMs - endedAtMs < windowsShown * periodMs);
     return withEmptyWindows(recent.toReversed(), periodMs).map(({ endedAtMs, limit, ...calls }) => ({
@@ -26,15 +26,15 @@ export function quotaEndpoints({ limiter, config }: Kernel, runs: RunService): r
       const buckets = states.map(async (state) =>
         reportOf(bucketReport, {
           ...state,
-          ...partsOf(state.bucket),
-          ...refreshOf(state),
+          ...parseBucket(state.bucket),
+          ...describeRefresh(state),
           reserve: state.reserved,
           kept: state.kept === undefined ? null : Math.max(state.kept, state.reserved ?? 0),
           othersPerMinute: Math.round((state.needed * minuteMs) / periodMs),
           periodSeconds: periodMs / 1_000,
           blocked: state.blockedUntilMs !== undefined,
           work: works.get(state.bucket),
-          windows: await windowsOf(state),
+          windows: await readWindows(state),
         }),
       );
       return { buckets: await Promise.all(buckets), nextCursor: null };
@@ -57,14 +57,14 @@ function withEmptyWindows(windows: readonly BucketWindow[], periodMs: number): B
 }
 
 /** `<operator>@<host>.<group>`, `<profile>.<group>`, or `ip.<egress>.<group>-<operation>`. */
-function partsOf(bucket: string): Pick<BucketReport, "group" | "operator" | "address"> {
+function parseBucket(bucket: string): Pick<BucketReport, "group" | "operator" | "address"> {
   const [, address, group] = /^ip\.(.+)\.([\w-]+)-\w+$/.exec(bucket) ?? [];
   if (address !== undefined && group !== undefined) return { group, operator: null, address };
   const [, operator = null, last = bucket] = /^(?:([^@]+)@)?.*\.(.+)$/.exec(bucket) ?? [];
   return { group: last, operator, address: null };
 }
 
-function refreshOf({ refreshEarliestMs: earliestMs, refreshLatestMs: latestMs, nowMs }: BucketState) {
+function describeRefresh({ refreshEarliestMs: earliestMs, refreshLatestMs: latestMs, nowMs }: BucketState) {
   if (latestMs === undefined) return {};
   const refreshDoubtSeconds = earliestMs === undefined ? null : Math.round(latestMs - earliestMs) / 1_000;
   return { secondsToRefresh: Math.max(0, Math.round(latestMs - nowMs)) / 1_000, refreshDoubtSeconds };

@@ -109,7 +109,7 @@ async function drafted<T>(
   use: (planned: Planned, id: string) => Promise<T>,
 ): Promise<Pick<Creation<T>, "create" | "sha256" | "abandon">> {
   const { from, signal, upload } = rows;
-  const order = orderOf(query, rows, profileOf);
+  const order = toOrder(query, rows, profileOf);
   const draft = (id?: string): Promise<Planned> => {
     if ("retryOf" in from) return runs.draftRetry(from.retryOf, from, id);
     if ("undoOf" in from) return runs.draftUndo(from.undoOf, id);
@@ -212,7 +212,7 @@ function newRun({ runs, clock }: RunEndpointDeps): Required<Pick<Creation<RunRep
 }
 
 /** @throws SimfleetError NOT_FOUND when there is no such profile */
-function orderOf(query: OrderQuery, rows: Rows, profileOf: (name?: string) => string): Order {
+function toOrder(query: OrderQuery, rows: Rows, profileOf: (name?: string) => string): Order {
   const { profile, operation, speedClass, name, partial, skipUnchanged, rate, maxFailures, confirm } = query;
   const waves = wavesOf(query);
   const given = Object.entries(query).flatMap(([field, value]) =>

@@ -211,7 +211,7 @@ function stepFor(
 ): { at: number; inputs: readonly string[]; fields: readonly string[] } | undefined {
   for (const [at, { set }] of steps.entries()) {
     const undo = operations[at];
-    const inputs = undo?.inputs.map((field) => readInput(field, fill(templateOf(field, set)) ?? ""));
+    const inputs = undo?.inputs.map((field) => readInput(field, fill(chooseTemplate(field, set)) ?? ""));
     if (undo === undefined || !inputs?.every((value) => value !== undefined)) continue;
     const after = new Map(changesOf(undo, key, inputs));
     const restores = after.size === before.size && [...before].every(([field, value]) => after.get(field) === value);
@@ -221,7 +221,7 @@ function stepFor(
 }
 
 /** The other id of the SIM, which the row has already, needs no template. */
-function templateOf({ name, inventoryField }: InputField, set: UndoStep["set"]): string {
+function chooseTemplate({ name, inventoryField }: InputField, set: UndoStep["set"]): string {
   return set[name] ?? (inventoryField === undefined ? "" : `{${name}}`);
 }
 

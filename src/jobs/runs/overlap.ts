@@ -37,7 +37,7 @@ interface Overlap {
 }
 
 /** @param segments the newer run's rows */
-async function* overlapsOf(
+async function* findOverlaps(
   segments: AsyncIterable<readonly StoredRow[]>,
   { operations, older }: { readonly operations: RunHead["operations"]; readonly older: readonly RunRecord[] },
   ledger: Ledger,
@@ -49,7 +49,7 @@ async function* overlapsOf(
     for (const row of rows) {
       // A row that changes nothing asks for its value all the same.
       if (!isCallable(row) && row.planned !== "unchanged") continue;
-      const set = targetsOf(operationOf({ operations }, row), row);
+      const set = toTargets(operationOf({ operations }, row), row);
       const isSame = set.length === last.length && set.every(({ field }, i) => field === last[i]?.field);
       if (!isSame) last = set; // most rows set the same fields: one list serves them all
       const present = targets.get(row.key);
@@ -74,7 +74,7 @@ async function* overlapsWith(targets: Targets, older: RunRecord, ledger: Ledger)
     const rows = [...state.rows.entries()].filter(([place, row]) => {
       const set = targets.get(row.key);
       if (set === undefined || !isCallable(row) || state.settled.has(place)) return false;
-      return targetsOf(operationOf(older, row), row).some((one) => set.some((other) => isShared(one, other)));
+      return toTargets(operationOf(older, row), row).some((one) => set.some((other) => isShared(one, other)));
     });
     if (rows.length > 0) yield { older, segment, state, rows, targets };
   }
@@ -85,7 +85,7 @@ function isToSend(place: number, { tries }: SegmentState): boolean {
   return tries.get(place)?.sentAtMs === undefined;
 }
 
-function targetsOf(operation: SimOperation, { key, inputs }: StoredRow): readonly Target[] {
+function toTargets(operation: SimOperation, { key, inputs }: StoredRow): readonly Target[] {
   const changes = changesOf(operation, key, inputs);
   return changes.map(([field]) => ({ field, isObject: Object.hasOwn(operation.sets, field) }));
 }
@@ -111,7 +111,7 @@ export async function compareDraft({ draftId, head }: Pick<Draft, "draftId" | "h
   const sims = new Map<string, number>();
   const counted = new Set<string>();
   let part: Overlap | undefined;
-  for await (const overlap of overlapsOf(rows(), { operations, older }, ledger)) {
+  for await (const overlap of findOverlaps(rows(), { operations, older }, ledger)) {
     const { runId } = overlap.older;
     if (runId !== part?.older.runId || overlap.targets !== part.targets) counted.clear();
     part = overlap;
@@ -153,7 +153,7 @@ async function settleOlder(run: RunRecord, ledger: Ledger): Promise<boolean> {
     if (run.rowsRemovedAtMs !== undefined) return;
     for (const segment of run.segments.keys()) yield (await ledger.segment(run, segment)).rows;
   }
-  for await (const overlap of overlapsOf(rows(), { operations: run.operations, older }, ledger)) {
+  for await (const overlap of findOverlaps(rows(), { operations: run.operations, older }, ledger)) {
     await supersede(overlap, run.runId, ledger);
   }
   await ledger.endSuperseding(run);

@@ -20,14 +20,14 @@ export function reportOfRun(run: RunRecord, forecast?: Forecast): RunReport {
     counts: run.tally,
     etaSeconds: expected && Math.ceil(expected.endMs / 1_000),
     ahead: aheadOf(expected),
-    wave: waveOf(run),
+    wave: toWaveReport(run),
     waves: reportOfWaves(run, run.checks),
     problem: hasProblem ? reportOfProblem(problem) : undefined,
     supersededBy: supersededBy.length === 0 ? undefined : supersededBy,
   });
 }
 
-function waveOf({ state, waves, wave, soakUntilMs: soak }: RunRecord): RunReport["wave"] {
+function toWaveReport({ state, waves, wave, soakUntilMs: soak }: RunRecord): RunReport["wave"] {
   if (waves.length < 2 || isRunOver(state)) return undefined;
   const doing = soak === undefined ? "running" : soak > systemClock.wallMs() ? "soaking" : "checking";
   return { number: wave + 1, of: waves.length, state: doing, until: isoTime(soak) };

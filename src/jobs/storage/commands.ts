@@ -30,13 +30,13 @@ function storageText(report: StorageReport): string {
     table(headings, rows),
     ...formerProfiles.map(
       ({ profile, since, removedAt }) =>
-        `The profile ${profile} is not configured since ${dateOf(since)}; its data are removed on ${dateOf(removedAt)}.`,
+        `The profile ${profile} is not configured since ${toDay(since)}; its data are removed on ${toDay(removedAt)}.`,
     ),
     archive === null ? "Rows are removed without an archive." : `Results are archived in ${archive}.`,
   ].join("\n");
 }
 
-function dateOf(instant: string): string {
+function toDay(instant: string): string {
   return instant.slice(0, 10);
 }
 

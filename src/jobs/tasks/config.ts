@@ -138,7 +138,7 @@ function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known:
       }
       return { job, profile };
     case "apply":
-      return applyOf(written, { fault, known });
+      return parseApply(written, { fault, known });
     case "rotate": {
       const rotations = sectionOf(known, rotationsSection);
       const found = Object.hasOwn(rotations, rotation) ? rotations[rotation] : undefined;
@@ -158,7 +158,7 @@ function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known:
   }
 }
 
-function applyOf(written: WrittenTask, { fault, known }: { fault: Fault; known: Known }): Task | undefined {
+function parseApply(written: WrittenTask, { fault, known }: { fault: Fault; known: Known }): Task | undefined {
   const { profile, where, file } = written;
   if ((where === undefined) === (file === undefined)) {
     fault("where", "is required, or file instead of it: exactly one selects the SIMs.");

@@ -169,7 +169,7 @@ export class ServiceTasks {
   async #apply(task: TaskOf<"apply">, { key, sinceMs, ...how }: Beginning): Promise<TaskReference | string> {
     const runId = runIdFor(key, sinceMs);
     try {
-      const begun = await this.#submit(originOf(task), task, { ...how, runId, name: key });
+      const begun = await this.#submit(toOrigin(task), task, { ...how, runId, name: key });
       return begun === "nothing" ? allAsRequested : { kind: "run", id: runId };
     } catch (thrown) {
       if (isNoSim(thrown)) return noSimMatches;
@@ -180,7 +180,7 @@ export class ServiceTasks {
   async #previewRun(task: TaskOf<"apply">) {
     const { service: runService } = this.#deps.runs;
     try {
-      const planned = await runService.draft(originOf(task), task);
+      const planned = await runService.draft(toOrigin(task), task);
       await runService.discard(planned);
       const does = isNothing(planned.report, task.options)
         ? `would do nothing: ${allAsRequested}`
@@ -232,7 +232,7 @@ export class ServiceTasks {
   }
 }
 
-function originOf({ from }: TaskOf<"apply">): RowOrigin {
+function toOrigin({ from }: TaskOf<"apply">): RowOrigin {
   return "file" in from ? { path: from.file } : from;
 }
 

@@ -48,7 +48,7 @@ export async function readUsage(sync: UsageSync) {
   const operation = getExportedFile(sync.operations().getExportedFile);
   const files = await startExports(sync);
   let [calls, waitMs] = [2, firstWaitMs];
-  const addressOf = async (period: UsagePeriod): Promise<string> => {
+  const pollAddress = async (period: UsagePeriod): Promise<string> => {
     for (; ; waitMs = longWaitMs) {
       await clock.sleep(waitMs, signal);
       const { status, url } = await callInTurn(sync, operation, { id: files[period] });
@@ -62,15 +62,15 @@ export async function readUsage(sync: UsageSync) {
       throw new PlatformError("PLATFORM_RESPONSE_INVALID", message, { operation: operation.id });
     }
   };
-  const sumsOf = async (period: UsagePeriod) => {
+  const downloadSums = async (period: UsagePeriod) => {
     const { date } = periodAt(period, startedAtMs);
-    return download(await addressOf(period), sync, (file) => sumExport(file, sims, date, signal));
+    return download(await pollAddress(period), sync, (file) => sumExport(file, sims, date, signal));
   };
   const sims = await simsByImsi(sync.inventory, profile, keyColumnOf(sync.account(profile).wording));
-  const month = await sumsOf("month");
+  const month = await downloadSums("month");
   // Both were ordered together.
   waitMs = 0;
-  const sums = { month, day: await sumsOf("day") };
+  const sums = { month, day: await downloadSums("day") };
   const name = await inventoryOf(sync, profile);
   for (const period of usagePeriods) {
     await writeUsage(sync, name, { period, values: sums[period].bytes, ...periodAt(period, startedAtMs) });

@@ -76,8 +76,8 @@ function readWebhooks(entries: Readonly<Record<string, Written>>, { profiles }: 
     }
     if (profile !== undefined) report.checkProfile(`${at}.profile`, profile, profiles);
     const unread: Fault = (key, message) => report.unreadable(`${at}.${key}`, message);
-    const url = addressOf(written, fault, unread);
-    const secrets = secretsOf(written, fault, unread);
+    const url = readAddress(written, fault, unread);
+    const secrets = readSecrets(written, fault, unread);
     return [
       name,
       {
@@ -100,7 +100,7 @@ type Written = z.output<typeof structure>;
 type Fault = (key: string, message: string) => void;
 
 /** The address where it is a secret: one in a file, and that of a chat, since it lets anybody write there. */
-function addressOf(written: Written, fault: Fault, unread: Fault) {
+function readAddress(written: Written, fault: Fault, unread: Fault) {
   const { url, urlFile, format, allowPrivate } = written;
   const isOpen = (address: string): boolean =>
     allowPrivate || literalFault(new URL(address).hostname, "public") === undefined;
@@ -117,7 +117,7 @@ function addressOf(written: Written, fault: Fault, unread: Fault) {
   return secretInFile(urlFile, form, (message) => unread("urlFile", message));
 }
 
-function secretsOf(written: Written, fault: Fault, unread: Fault) {
+function readSecrets(written: Written, fault: Fault, unread: Fault) {
   const { secret, secretFile, previousSecretFile, format } = written;
   const isSigned = secret !== undefined || secretFile !== undefined;
   if (format !== "standard") {

@@ -29,7 +29,7 @@ export class WebhookService {
   }
 
   /** @throws SimfleetError WEBHOOK_NOT_FOUND */
-  #endpointOf(name: string): WebhookEndpoint {
+  #requireEndpoint(name: string): WebhookEndpoint {
     const { endpoints } = this.#deps;
     const found = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined;
     if (found !== undefined) return found;
@@ -45,7 +45,7 @@ export class WebhookService {
 
   /** Only the origin of the address is shown: the rest may be secret. @throws SimfleetError WEBHOOK_NOT_FOUND */
   async show(name: string): Promise<routes.WebhookReport> {
-    const { webhook, url } = this.#endpointOf(name);
+    const { webhook, url } = this.#requireEndpoint(name);
     const [status, pending, [last]] = await Promise.all([
       this.#deps.log.status(name),
       this.#deps.log.pendingCount(name),
@@ -75,7 +75,7 @@ export class WebhookService {
    */
   async test(name: string): Promise<routes.TestReport> {
     const { clock, profile, sender } = this.#deps;
-    const to = this.#endpointOf(name);
+    const to = this.#requireEndpoint(name);
     const id = `test-${randomBytes(9).toString("hex")}`;
     const about = { profile: to.webhook.profile ?? profile, fields: { webhook: name } };
     const sent = await sendOnce({ id, type: "webhook.test", atMs: clock.wallMs(), ...about }, to, sender);
@@ -93,7 +93,7 @@ export class WebhookService {
    * @throws SimfleetError WEBHOOK_NOT_FOUND
    */
   async resume(name: string): Promise<routes.WebhookReport> {
-    this.#endpointOf(name);
+    this.#requireEndpoint(name);
     await this.#deps.log.resume(name);
     return this.show(name);
   }
@@ -103,7 +103,7 @@ export class WebhookService {
    * @throws SimfleetError WEBHOOK_NOT_FOUND; USAGE for an invalid cursor
    */
   async deliveries({ webhook, state, limit: pageSize, cursor }: Call<typeof routes.listDeliveries>["query"]) {
-    if (webhook !== undefined) this.#endpointOf(webhook);
+    if (webhook !== undefined) this.#requireEndpoint(webhook);
     const after = cursor === undefined ? undefined : partsOf(cursor);
     if (cursor !== undefined && after === undefined) {
       const message = `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`;
@@ -111,11 +111,11 @@ export class WebhookService {
     }
     const limit = pageSize + 1;
     /** Deliveries of one webhook after the cursor, in the combined order of all webhooks: by event, then by name. */
-    const pageOf = (name: string): Promise<Delivery[]> => {
+    const readPage = (name: string): Promise<Delivery[]> => {
       const from = after && `${name < after.webhook ? "[" : "("}${placeOf(after.eventId)}`;
       return this.#deps.log.newest(name, { limit, state, from });
     };
-    const found = (await Promise.all((webhook === undefined ? this.#names() : [webhook]).map(pageOf))).flat();
+    const found = (await Promise.all((webhook === undefined ? this.#names() : [webhook]).map(readPage))).flat();
     found.sort((a, b) => (rankOf(a) < rankOf(b) ? 1 : -1));
     const shown = found.slice(0, pageSize);
     return {
@@ -136,7 +136,7 @@ export class WebhookService {
    */
   async redeliver(deliveryId: string) {
     const { webhook, event } = await this.#deliveryNamed(deliveryId);
-    this.#endpointOf(webhook);
+    this.#requireEndpoint(webhook);
     if ((await this.#deps.log.status(webhook)).state === "stopped") {
       const message = `${webhook} is stopped: resume it with simfleet webhooks resume ${webhook}`;
       throw new SimfleetError("WEBHOOK_STOPPED", message);

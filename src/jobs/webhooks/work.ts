@@ -48,7 +48,7 @@ export async function deliverEvent(
   const waitMs = earlyMs(delivery, clock.wallMs());
   if (waitMs > 0) return postponed(waitMs, delivery);
   const tried = await context.guard.run(`delivery ${delivery.deliveryId}`, async () => {
-    const end = endOf(await sendOnce(delivery.event, endpoint, context.sender), delivery, clock.wallMs());
+    const end = decideEnd(await sendOnce(delivery.event, endpoint, context.sender), delivery, clock.wallMs());
     return { end, noted: await log.noteTry(delivery, end) };
   });
   if (tried === quarantined) {
@@ -82,7 +82,7 @@ export function wordsFor(sent: Sent): string {
   return sent.status === gone ? "it returned 410 Gone" : `it returned ${sent.status}`;
 }
 
-function endOf(sent: Sent, { tries }: Delivery, nowMs: number): TryEnd {
+function decideEnd(sent: Sent, { tries }: Delivery, nowMs: number): TryEnd {
   if (sent.kind === "accepted") return { kind: "delivered", status: sent.status };
   const status = sent.kind === "refused" ? sent.status : undefined;
   const reason = wordsFor(sent);

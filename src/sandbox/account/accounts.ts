@@ -54,7 +54,7 @@ export async function openAccounts(options: SandboxOptions) {
   const issue = async (holder: Holder, ttlMs: number): Promise<string> => {
     const issuedAtMs = clock.wallMs();
     const expiresAtMs = clock.monotonicMs() + ttlMs;
-    const text = await tokenOf({ operatorId, coverageTypes }, { issuedAtMs, ttlMs, privateKey });
+    const text = await signJwt({ operatorId, coverageTypes }, { issuedAtMs, ttlMs, privateKey });
     const pair = pairs.get(holder.apiKey) ?? { holder, tokens: [] };
     pair.tokens.push({ text, expiresAtMs });
     pairs.set(holder.apiKey, pair);
@@ -78,8 +78,8 @@ export async function openAccounts(options: SandboxOptions) {
     /** Handles the body of `POST /v1/auth`. @throws Refusal */
     async authenticate(body: Body) {
       checkForm(body);
-      const principal = principalOf(body, options, authKeys.all);
-      const ttlMs = ttlMsOf(body);
+      const principal = findPrincipal(body, options, authKeys.all);
+      const ttlMs = parseTtlMs(body);
       if (principal === undefined) throw new Refusal("authFailed");
       const { userName, authKeyId } = principal;
       if (authKeyId === undefined) checkCode(body["mfaOTPCode"], options);
@@ -90,7 +90,7 @@ export async function openAccounts(options: SandboxOptions) {
     },
 
     /** Issues another token for the API key of a valid pair. @throws Refusal */
-    renew: (holder: Holder, body: Body): Promise<string> => issue(holder, ttlMsOf(body)),
+    renew: (holder: Holder, body: Body): Promise<string> => issue(holder, parseTtlMs(body)),
 
     /** Checks that a pair is valid. @throws Refusal */
     check(apiKey: string | undefined, text: string | undefined, whenExpired: RefusalName = "pairExpired"): Holder {
@@ -120,7 +120,7 @@ export async function openAccounts(options: SandboxOptions) {
   };
 }
 
-function tokenOf(operator: object, of: { issuedAtMs: number; ttlMs: number; privateKey: CryptoKey }): Promise<string> {
+function signJwt(operator: object, of: { issuedAtMs: number; ttlMs: number; privateKey: CryptoKey }): Promise<string> {
   const { issuedAtMs, ttlMs, privateKey } = of;
   return new SignJWT({ operator })
     .setProtectedHeader({ alg, kid: keyId, typ: "JWT" })
@@ -131,7 +131,7 @@ function tokenOf(operator: object, of: { issuedAtMs: number; ttlMs: number; priv
 }
 
 /** The caller, or undefined if the credentials are wrong. */
-function principalOf(body: Body, options: SandboxOptions, authKeys: ReturnType<typeof openAuthKeys>["all"]) {
+function findPrincipal(body: Body, options: SandboxOptions, authKeys: ReturnType<typeof openAuthKeys>["all"]) {
   const { operatorId, rootEmail: email, rootPassword, userName, userPassword } = options;
   const principals = [
     { sent: { email, password: rootPassword }, userName: undefined, authKeyId: undefined },
@@ -162,7 +162,7 @@ function checkCode(code: unknown, { clock, mfaSecret }: SandboxOptions): void {
   if (!instants.some((wallMs) => code === oneTimeCode(key, { wallMs }))) throw new Refusal("mfaFailed");
 }
 
-function ttlMsOf({ tokenTimeoutSeconds }: Body): number {
+function parseTtlMs({ tokenTimeoutSeconds }: Body): number {
   const { data: seconds } = ttlSeconds.safeParse(tokenTimeoutSeconds);
   if (seconds === undefined) throw new Refusal("ttlOutOfBounds");
   return seconds * secondMs;

@@ -57,7 +57,7 @@ export function credentialSets({ clock, operations }: Pick<SandboxOptions, "cloc
   const secrets = new Map<string, Body>();
   const nowSeconds = (): number => Math.floor(clock.wallMs() / secondMs);
 
-  const contentOf = (body: Body): Pick<CredentialRecord, "description" | "type" | "credentials"> => {
+  const parseContent = (body: Body): Pick<CredentialRecord, "description" | "type" | "credentials"> => {
     const { data } = request.safeParse(body);
     if (data === undefined) throw new Refusal("credentialInvalid");
     const { description, type, credentials } = data;
@@ -97,7 +97,7 @@ export function credentialSets({ clock, operations }: Pick<SandboxOptions, "cloc
 
     /** @throws Refusal */
     create(credentialsId: string, body: Body): CredentialRecord {
-      const content = contentOf(body);
+      const content = parseContent(body);
       if (!idPattern.test(credentialsId)) throw new Refusal("credentialInvalid");
       if (records.has(credentialsId)) throw new Refusal("credentialDuplicate");
       if (records.size >= maxSets) throw new Refusal("credentialLimit");
@@ -106,7 +106,7 @@ export function credentialSets({ clock, operations }: Pick<SandboxOptions, "cloc
 
     /** Replaces description, type and secret values. @throws Refusal */
     update: (credentialsId: string, body: Body): CredentialRecord =>
-      put({ ...existing(credentialsId), ...contentOf(body) }, body),
+      put({ ...existing(credentialsId), ...parseContent(body) }, body),
 
     /** @throws Refusal */
     delete(credentialsId: string): void {
@@ -127,15 +127,15 @@ const configurationEntries = z.array(z.object({ key: z.string().min(1), value: z
 
 export function groups({ clock, operatorId, groups: given }: SandboxOptions) {
   /** A group as responses show it; times are epoch milliseconds. */
-  const recordOf = ({ groupId, name = groupId, configuration = {} }: GroupSeed) => {
+  const toRecord = ({ groupId, name = groupId, configuration = {} }: GroupSeed) => {
     const times = { createdTime: firstCreatedMs, lastModifiedTime: firstCreatedMs };
     return { groupId, operatorId, configuration, tags: { name }, ...times };
   };
-  const ofSims = seededGroupIds.map((groupId) => recordOf({ groupId, name: groupId.replace(/^[^-]*-/, "") }));
+  const ofSims = seededGroupIds.map((groupId) => toRecord({ groupId, name: groupId.replace(/^[^-]*-/, "") }));
   const records = new Map(ofSims.map((one) => [one.groupId, one]));
   for (const seed of given) {
     const name = seed.name ?? records.get(seed.groupId)?.tags.name;
-    records.set(seed.groupId, recordOf({ ...seed, name }));
+    records.set(seed.groupId, toRecord({ ...seed, name }));
   }
   /** @throws Refusal if there is no such group */
   const record = (groupId: string) => {

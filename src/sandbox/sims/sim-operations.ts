@@ -86,8 +86,8 @@ const simTable: ActionTable = {
 };
 
 const simActions: readonly Operation[] = [
-  ...actionsOf("Sim", simTable),
-  ...actionsOf("Subscriber", {
+  ...toOperations("Sim", simTable),
+  ...toOperations("Subscriber", {
     putBundles: [
       "PUT v1/subscribers/*/bundles",
       reading(bundles, "bundlesInvalid", (sim, wanted) => {
@@ -99,7 +99,7 @@ const simActions: readonly Operation[] = [
 ];
 
 /** The operations of a table: each finds the SIM, rejects one that is terminated, acts, and counts the effect. */
-function actionsOf(group: "Sim" | "Subscriber", table: ActionTable): Operation[] {
+function toOperations(group: "Sim" | "Subscriber", table: ActionTable): Operation[] {
   const wording = group === "Sim" ? "sims" : "subscribers";
   const operations = Object.entries(table).map(([name, [path, act]]) => {
     const handle = (call: Call): Result => {

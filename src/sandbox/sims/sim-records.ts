@@ -80,28 +80,28 @@ export interface SimFacts {
 
 /** The record as JSON. */
 export function recordText(shape: RecordShape, source: SimSource): string {
-  const { simId, imsi, operator, subscriber, others, status } = membersOf(shape, source);
+  const { simId, imsi, operator, subscriber, others, status } = makeMembers(shape, source);
   if (shape === "svc") return `{"simId":"${simId}",${operator},${subscriber},${others}}`;
   return (
     `{"simId":"${simId}",${operator},${others},"profiles":{"${simId}":{"iccid":"${simId}","primaryImsi":"${imsi}",` +
     `"subscribers":{"${imsi}":{${subscriber},"status":${status}}},` +
-    `"arcClientPeerPrivateKey":"${peerKeyOf(source)}"}}}`
+    `"arcClientPeerPrivateKey":"${makePeerKey(source)}"}}}`
   );
 }
 
 /** The record of the older variant as JSON: identified by its IMSI only, in either shape. */
 export function subscriberText(source: SimSource): string {
-  const { simId, operator, subscriber, others } = membersOf("svc", source);
+  const { simId, operator, subscriber, others } = makeMembers("svc", source);
   return `{${operator},${subscriber},${others},"iccid":"${simId}"}`;
 }
 
 /** The fields of the shape `soracom`, with those that lie under `profiles` at the top level. */
 export function factsOf(source: SimSource): SimFacts {
-  const { subscriber, others } = membersOf("soracom", source);
+  const { subscriber, others } = makeMembers("soracom", source);
   return JSON.parse(`{${subscriber},${others}}`) as SimFacts;
 }
 
-function membersOf(shape: RecordShape, source: SimSource): Members {
+function makeMembers(shape: RecordShape, source: SimSource): Members {
   const members = seededMembers(shape, source);
   return source.edits === undefined ? members : editedMembers(shape, members, source.edits);
 }
@@ -114,7 +114,7 @@ function seededMembers(shape: RecordShape, source: SimSource) {
   const bits = seededBits(seed, place);
   const createdTime = firstCreatedMs + Math.floor((bits / 2 ** 32) * createdSpanMs);
   const site = sites[(bits >>> 8) % sites.length];
-  const status = statusOf(bits);
+  const status = toStatus(bits);
   const groupId = groups[(bits >>> 4) % groups.length];
   const isOnline = status === "active" && (bits & 0x1000) !== 0;
   const card = cards[(bits >>> 24) % cards.length] ?? "uicc";
@@ -142,7 +142,7 @@ function seededMembers(shape: RecordShape, source: SimSource) {
 }
 
 /** Most SIMs are active; a quarter of those that would be in standby are suspended. */
-function statusOf(bits: number): SimStatus {
+function toStatus(bits: number): SimStatus {
   const status = statuses[bits % statuses.length] ?? "active";
   return status === "standby" && ((bits >>> 3) & 3) === 0 ? "suspended" : status;
 }
@@ -163,7 +163,7 @@ function editedMembers(shape: RecordShape, members: Members, edits: Edits): Memb
 }
 
 /** Resembles a private key of 32 bytes; differs for each SIM. */
-function peerKeyOf({ seed, place }: SimSource): string {
+function makePeerKey({ seed, place }: SimSource): string {
   for (let i = 0; i < 8; i += 1) peerKey.writeUInt32BE(seededBits(seed ^ 0xa2c, place * 8 + i), i * 4);
   return peerKey.toString("base64");
 }

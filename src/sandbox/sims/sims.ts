@@ -215,7 +215,7 @@ export class Sims {
   #noteStatus(place: number): void {
     const known = this.statusesAt(place);
     const facts = this.factsAt(place);
-    const present = entryOf(facts, facts.lastModifiedTime);
+    const present = toEntry(facts, facts.lastModifiedTime);
     if (!isSame(known.at(-1), present)) this.#statuses.set(place, [...known, present]);
   }
 
@@ -261,17 +261,17 @@ function isPlace(number: number): boolean {
 /** Calls that took effect, by operation. */
 export type Effects = Readonly<Record<string, number>>;
 
-type StatusEntry = Readonly<ReturnType<typeof entryOf>>;
+type StatusEntry = Readonly<ReturnType<typeof toEntry>>;
 
 /** Every SIM started as ready. */
 function firstStatuses(facts: SimFacts): readonly StatusEntry[] {
   const { createdTime, status } = facts;
-  const first = entryOf({ ...facts, status: "ready" }, createdTime);
-  return status === "ready" ? [first] : [first, entryOf(facts, createdTime + dayMs / 2)];
+  const first = toEntry({ ...facts, status: "ready" }, createdTime);
+  return status === "ready" ? [first] : [first, toEntry(facts, createdTime + dayMs / 2)];
 }
 
 /** A SIM's status, speed class and group from a time on, in epoch milliseconds. */
-function entryOf({ status, speedClass, groupId }: SimFacts, time: number) {
+function toEntry({ status, speedClass, groupId }: SimFacts, time: number) {
   return { time, status, speedClass, ...(groupId !== undefined && { groupId }) };
 }
 

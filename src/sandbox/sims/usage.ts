@@ -36,7 +36,7 @@ export function usageExports(options: SandboxOptions, sims: Sims) {
 
   function* pieces({ from, to, period }: UsageExport): Generator<string> {
     yield `\uFEFF${columns}\r\n`;
-    const spans = [...spansOf(period, from * 1e3, to * 1e3)];
+    const spans = [...listSpans(period, from * 1e3, to * 1e3)];
     for (let first = 0; first < sims.places; first += 1_000) {
       let text = "";
       for (let place = first; place < Math.min(first + 1_000, sims.places); place += 1) {
@@ -87,7 +87,7 @@ export function usageExports(options: SandboxOptions, sims: Sims) {
 }
 
 /** The days or months (UTC) between two instants, as `date` names them. */
-function* spansOf(period: UsageExport["period"], fromMs: number, toMs: number) {
+function* listSpans(period: UsageExport["period"], fromMs: number, toMs: number) {
   for (let at = fromMs; at < toMs;) {
     const day = new Date(at);
     const [year, month] = [day.getUTCFullYear(), day.getUTCMonth()];

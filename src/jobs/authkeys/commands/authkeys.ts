@@ -83,7 +83,7 @@ function rotateCommand(context: Context): Command {
       resumeCommand,
       localWork: work,
       report: () => client.call(routes.showAuthKeyRotation, { query: { profile, user } }),
-      endOf: (shown) => endOf(shown, flags),
+      endOf: (shown) => decideEnd(shown, flags),
       show: showStatus(output, ({ now, problem }) => ({
         text: `AuthKey of ${user ?? profile}: ${problem === undefined ? now : problemText(problem)}`,
         topic: `${now} ${problem?.attempts ?? 0}`,
@@ -117,7 +117,7 @@ function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now, revokesA
 /** A command waits this long for a revocation without being asked to. */
 const shortWaitMs = 60_000;
 
-function endOf({ state, problem, revokesAt }: routes.AuthKeyRotationReport, { wait }: { wait?: true }) {
+function decideEnd({ state, problem, revokesAt }: routes.AuthKeyRotationReport, { wait }: { wait?: true }) {
   const isQuarantined = problem?.nextAttemptAt === null;
   if (isQuarantined || state === "failed") return { exitCode: 1 };
   if (state === "done") return { exitCode: 0 };

@@ -139,8 +139,8 @@ function rotateCommand(context: Context): Command {
       resumeCommand,
       localWork: work,
       report: () => client.call(routes.showRotation, { params }),
-      endOf,
-      show: showStatus(output, lineOf),
+      endOf: decideEnd,
+      show: showStatus(output, describeRotation),
       leaving: () => ({ exitCode: 1, lines: [`Nothing is lost. Resume with: ${resumeCommand}`] }),
     });
     output.answer(report, (shown) => rotationStatusText(shown));
@@ -152,7 +152,7 @@ function rotateCommand(context: Context): Command {
   });
 }
 
-function lineOf({ name, state, nextStep, problem }: routes.RotationReport) {
+function describeRotation({ name, state, nextStep, problem }: routes.RotationReport) {
   const why = problem === undefined ? "" : `: ${problemText(problem)}`;
   return nextStep === null
     ? undefined
@@ -160,7 +160,7 @@ function lineOf({ name, state, nextStep, problem }: routes.RotationReport) {
 }
 
 /** A rotation is followed until it ends or has to wait for hours: for its grace period or a user. */
-function endOf({ state, waitsFor }: routes.RotationReport) {
+function decideEnd({ state, waitsFor }: routes.RotationReport) {
   if (state === "done") return { exitCode: 0 };
   if (state === "failed" || waitsFor === "quarantined") return { exitCode: 1 };
   return waitsFor === null || waitsFor === "fault" ? undefined : { exitCode: 0 };

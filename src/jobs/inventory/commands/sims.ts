@@ -32,7 +32,7 @@ function listCommand(context: Context): Command {
   return withCaller(context, withPageOptions(withSelection(command)), example, async (caller, options) => {
     const { client, output } = caller;
     const { limit, cursor, columns, sort } = options;
-    const query = { ...selectionOf(options, caller), limit, cursor, sort };
+    const query = { ...toQuery(options, caller), limit, cursor, sort };
     const page = await client.call(routes.listSims, { query });
     const hint = page.sims.length === 0 ? await hintForNone(caller, options) : undefined;
     // The route sorts all SIMs, not only those of the page.
@@ -60,7 +60,7 @@ interface SelectionOptions {
   readonly allProfiles?: true | undefined;
 }
 
-function selectionOf({ where, gone, allProfiles }: SelectionOptions, { profile }: Pick<Caller, "profile">) {
+function toQuery({ where, gone, allProfiles }: SelectionOptions, { profile }: Pick<Caller, "profile">) {
   const ofProfiles = allProfiles === true ? { allProfiles: "true" as const } : { profile };
   return { ...ofProfiles, where, gone: gone === true ? ("true" as const) : undefined };
 }
@@ -144,7 +144,7 @@ function countCommand(context: Context): Command {
   return withCaller(context, withListOptions(command), example, async (caller, options) => {
     const { client, output } = caller;
     const { by } = options;
-    const counts = await client.call(routes.countSimsBy, { query: { ...selectionOf(options, caller), by } });
+    const counts = await client.call(routes.countSimsBy, { query: { ...toQuery(options, caller), by } });
     const { profiles, total } = counts;
     const hint = total === 0 ? await hintForNone(caller, options) : undefined;
     if (by === undefined && profiles !== undefined)
@@ -202,7 +202,7 @@ function exportCommand(context: Context): Command {
     const { columns, out } = options;
     const isNdjson = options.format === "ndjson" || (out === undefined && output.isJson);
     const format = isNdjson ? "ndjson" : "csv";
-    const query = { ...selectionOf(options, caller), columns, format } as const;
+    const query = { ...toQuery(options, caller), columns, format } as const;
     const lines = await client.call(routes.exportSims, { query });
     if (out !== undefined) {
       await writeResults(out, lines, "Choose another path with --out");
@@ -288,11 +288,11 @@ export function followSync(profile: string, caller: Caller) {
       },
     },
     report: () => client.call(routes.showSync, { params: { profile } }),
-    show: showStatus(output, (shown) => lineOf(shown, app, profile)),
+    show: showStatus(output, (shown) => describeSync(shown, app, profile)),
   });
 }
 
-async function lineOf({ sims, pages, state, problem }: SyncReport, app: App | undefined, profile: string) {
+async function describeSync({ sims, pages, state, problem }: SyncReport, app: App | undefined, profile: string) {
   if (state === "sweeping") return { text: "marking SIMs that are gone", topic: state };
   const progress = `${counted(sims, "SIM")}, ${counted(pages, "page")}`;
   if (problem === undefined) {

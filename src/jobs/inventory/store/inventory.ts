@@ -191,11 +191,11 @@ export class Inventory {
     const at = { nowMs: systemClock.wallMs(), ...options };
     const { found, bitmaps } = await this.#select(profile, conjunctsOf(filter), at, by);
     if ([...bitmaps.values()].includes(undefined)) return undefined;
-    const total = countOf(found);
+    const total = countBits(found);
     const values = new Map<string | null, number>();
     let others = total;
     for (const [value, bitmap] of (field === undefined ? undefined : bitmaps.get(field)) ?? []) {
-      const count = countOf(found, bitmap);
+      const count = countBits(found, bitmap);
       if (count > 0) values.set(value, (values.get(value) ?? 0) + count);
       others -= count;
     }
@@ -304,7 +304,7 @@ export class Inventory {
     const keys = [this.#deps.keys.simsIndex(name), this.#deps.keys.simsBitmaps(name)];
     const fields = Map.groupBy([...parts.flatMap(conditionsIn), ...by], ({ field }) => field);
     const named = [...fields].flatMap(([field, conditions]) => {
-      const values = valuesOf(conditions);
+      const values = findValues(conditions);
       return [encodeName(field), values?.length ?? "*", ...(values ?? [])];
     });
     const reply = await readScript.run(inBytes, keys, [presence, ...named]);
@@ -325,7 +325,7 @@ type Evaluation = ScanOptions & { readonly nowMs: number };
 type Bitmap = readonly [value: string, bits: Buffer];
 
 /** The only values whose bitmaps decide the conditions; undefined: those of all values do. */
-function valuesOf(conditions: readonly Condition[]): readonly string[] | undefined {
+function findValues(conditions: readonly Condition[]): readonly string[] | undefined {
   const values = conditions.map((one) => (["=", "!=", "in"].includes(one.kind) ? one.values : undefined));
   return values.includes(undefined) ? undefined : [...new Set(values.flatMap((some) => some ?? []))];
 }
@@ -371,7 +371,7 @@ function union(bitmaps: readonly Buffer[]): Buffer {
 }
 
 /** Number of bits that are set, in both bitmaps if there are two. */
-function countOf(bitmap: Buffer, other = bitmap): number {
+function countBits(bitmap: Buffer, other = bitmap): number {
   let count = 0;
   for (let at = 0; at < bitmap.length; at += 1) {
     for (let byte = (bitmap[at] ?? 0) & (other[at] ?? 0); byte !== 0; byte &= byte - 1) count += 1;

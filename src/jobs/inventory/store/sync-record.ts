@@ -216,7 +216,7 @@ export class SyncLog {
     const { redis, keys } = this.#deps;
     const key = keys.simLocks(await inventoryOf(this.#deps, profile));
     const locks = Object.entries(await redis.hgetall(key));
-    const runIds = [...new Set(locks.map(([, lock]) => runOf(lock)))];
+    const runIds = [...new Set(locks.map(([, lock]) => parseRunId(lock)))];
     const nowMs = await this.nowMs();
     const isOld = new Set<string>();
     for (const runId of runIds) {
@@ -225,7 +225,7 @@ export class SyncLog {
       const isOver = finishedAtMs !== null && nowMs - Number(finishedAtMs) > lateOutcomeMs;
       if (isRemoved || isOver) isOld.add(runId);
     }
-    const old = locks.filter(([, lock]) => isOld.has(runOf(lock)));
+    const old = locks.filter(([, lock]) => isOld.has(parseRunId(lock)));
     if (old.length > 0) await releaseScript.run(redis, [key], old.flat());
   }
 
@@ -241,6 +241,6 @@ export class SyncLog {
   }
 }
 
-function runOf(lock: string): string {
+function parseRunId(lock: string): string {
   return lock.split("\n", 1)[0] ?? "";
 }

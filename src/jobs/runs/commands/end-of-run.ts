@@ -78,7 +78,7 @@ export async function showToEnd(
 ): Promise<number> {
   const { output } = caller;
   const { runId } = run;
-  const resumeCommand = resumeCommandOf(run, resultsPath);
+  const resumeCommand = formatResumeCommand(run, resultsPath);
   const { report, exitCode } = await follow({ ...caller, runId, mode: "work", resumeCommand, resultsPath });
   const isOver = report.finishedAt !== null;
   const command = `simfleet runs results ${runId} --out FILE`;
@@ -92,14 +92,14 @@ export async function showToEnd(
   );
   if (!isOver) return exitCode;
   if (unwritten === undefined) output.say(`Results: ${path ?? command}`);
-  output.say(conclusionOf(report));
+  output.say(describeOutcome(report));
   if (unwritten === undefined) return exitCode;
   output.say(`simfleet: ${unwritten.message}`);
   return unwritten.exitCode;
 }
 
 /** The last line of a run that is over; it and the exit code come from the same counts. */
-function conclusionOf(report: RunReport): string {
+function describeOutcome(report: RunReport): string {
   const { done, skipped, total, ...others } = report.counts;
   if (exitCodeOf(report) === 0 && done === 0 && total > 0) {
     return `Nothing was changed: ${total === 1 ? "the row was" : `all ${grouped(total)} rows were`} skipped.`;
@@ -137,7 +137,7 @@ export function resultsPathOf({ runId, name }: Pick<RunReport, "runId" | "name">
 }
 
 /** With --out if the results would not get this path by themselves. */
-function resumeCommandOf(run: Pick<RunReport, "runId" | "name">, path: string | undefined): string {
+function formatResumeCommand(run: Pick<RunReport, "runId" | "name">, path: string | undefined): string {
   const command = `simfleet runs resume ${run.runId}`;
   if (path === undefined || resolve(path) === resolve(resultsPathOf(run) ?? "")) return command;
   return `${command} --out ${shellWord(path)}`;

@@ -45,7 +45,7 @@ export async function follow(request: FollowRequest): Promise<{ report: RunRepor
     report: () =>
       Promise.all([client.call(showRun, { params: { runId } }), run && app?.kernel.limiter.state(run.bucket)]),
     show: ([report, bucket]) => showProgress(report, bucket, systemClock.monotonicMs()),
-    endOf: ([report]) => endOf(report, mode),
+    endOf: ([report]) => decideEnd(report, mode),
     beforeStop: async (refusal) => {
       if (refusal === undefined) output.say("Stopping: waiting for calls in flight …");
       const reason = refusal?.message ?? stopReason(interrupt);
@@ -56,7 +56,7 @@ export async function follow(request: FollowRequest): Promise<{ report: RunRepor
   return { report: last[0], exitCode };
 }
 
-function endOf(report: RunReport, mode: FollowRequest["mode"]): End | undefined {
+function decideEnd(report: RunReport, mode: FollowRequest["mode"]): End | undefined {
   const { runId, state, reason } = report;
   const exitCode = exitCodeOf(report);
   const halt = (line: string): End => ({ exitCode, lines: [line], isHalt: true });
@@ -110,7 +110,7 @@ export function progressOf(output: Output) {
   return (report: RunReport, bucket: BucketState | undefined, nowMs: number): void => {
     samples.push({ atMs: nowMs, settled: settledRows(report) });
     while ((samples[0]?.atMs ?? nowMs) < nowMs - rateOverMs) samples.shift();
-    if (output.isLive) return output.live(liveLine(report, bucket, { rate: rateOf(samples), width: output.width }));
+    if (output.isLive) return output.live(liveLine(report, bucket, { rate: formatRate(samples), width: output.width }));
     // A problem is shown with --json as well: stderr is for people.
     if (output.isJson && report.problem === undefined) return;
     showLine(plainLine(report, bucket), { topic: `${report.state} ${report.problem?.message ?? ""}`, nowMs });
@@ -137,7 +137,7 @@ function liveLine(
   return fitting([rows, state, failureText(report), windowText(bucket), left].filter(Boolean), width);
 }
 
-function rateOf(samples: readonly { readonly atMs: number; readonly settled: number }[]): string {
+function formatRate(samples: readonly { readonly atMs: number; readonly settled: number }[]): string {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined || last.atMs - first.atMs < 200) return "–";
   return ((1_000 * (last.settled - first.settled)) / (last.atMs - first.atMs)).toFixed(0);

@@ -55,14 +55,14 @@ export async function rowsOf(
   { command, io }: { command: Pick<Command, "error">; io: ProcessIo },
 ): Promise<RowsRequest> {
   assertFilter(where);
-  if (file !== undefined && where === undefined) return inputOf(file, io);
+  if (file !== undefined && where === undefined) return openInput(file, io);
   if (file === undefined && where !== undefined) return { where };
   const wrong = file === undefined ? "give a file or --where" : "give a file or --where, not both";
   return command.error(`error: ${wrong}`);
 }
 
 /** A file, or what comes through a pipe; its name stands for it, without the folder of devices. */
-async function inputOf(file: string, { stdin, interrupt }: ProcessIo): Promise<RowsRequest> {
+async function openInput(file: string, { stdin, interrupt }: ProcessIo): Promise<RowsRequest> {
   if (file === "-" || file === "/dev/stdin") return { file: "stdin", read: () => addAbortSignal(interrupt, stdin) };
   const read = await pipeAt(file, interrupt);
   return read === undefined ? { file } : { file: file.startsWith("/dev/") ? basename(file) : file, read };

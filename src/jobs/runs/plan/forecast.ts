@@ -15,10 +15,10 @@ import type { RunHead, RunRecord } from "../ledger/run-record.ts";
 import { queueName, segmentsAtOnce } from "../work/queue.ts";
 
 /** The state of a quota, as far as a forecast needs it. */
-type QuotaView = NonNullable<ReturnType<typeof viewOf>>;
+type QuotaView = NonNullable<ReturnType<typeof toQuotaView>>;
 
 /** Calls that a run has yet to make. */
-export type Demand = ReturnType<typeof demandOf>;
+export type Demand = ReturnType<typeof toDemand>;
 
 /** Times from now, ms. */
 export interface Forecast {
@@ -66,11 +66,11 @@ interface Places {
 export function forecast(demands: readonly Demand[], quota: QuotaView, places: Places): ReadonlyMap<string, Forecast> {
   const play = new Play(demands, places);
   const { periodMs } = quota;
-  let window = windowOf(quota, 0);
+  let window = toWindow(quota, 0);
   let nowMs = 0;
   for (let step = 0; step < maxSteps && play.open > 0; step += 1) {
     if (nowMs >= window.endMs - tiny) {
-      window = windowOf({ ...quota, left: quota.limit, untilRefreshMs: periodMs }, nowMs);
+      window = toWindow({ ...quota, left: quota.limit, untilRefreshMs: periodMs }, nowMs);
     }
     const { calls, spread, endMs } = window;
     const availableAt = (atMs: number): number =>
@@ -101,7 +101,7 @@ class Play {
   constructor(demands: readonly Demand[], places: Places) {
     this.#places = places;
     this.#runs = demands.map((demand): Playing => {
-      const all = sumOf(demand.segments) - demand.made;
+      const all = addUp(demand.segments) - demand.made;
       const allowed = demand.callsPerMinute === undefined ? Number.POSITIVE_INFINITY : 1;
       return { demand, all, left: all, allowed, startMs: undefined };
     });
@@ -191,20 +191,20 @@ class Play {
 
 /** How many segments of a run hold or await a place. The calls of a run with a rate come from all that hold one. */
 function openSegments({ demand: { segments }, left }: Playing, slots: number): number {
-  let over = sumOf(segments) - left;
+  let over = addUp(segments) - left;
   for (let at = 0; at < segments.length; at += slots) {
-    over -= sumOf(segments.slice(at, at + slots));
+    over -= addUp(segments.slice(at, at + slots));
     if (over < -tiny) return segments.length - at;
   }
   return 0;
 }
 
-function sumOf(counts: readonly number[]): number {
+function addUp(counts: readonly number[]): number {
   return counts.reduce((sum, one) => sum + one, 0);
 }
 
 /** The current window of a quota, as the forecast uses it. */
-function windowOf({ limit, left, reserved, yields, untilRefreshMs, periodMs }: QuotaView, nowMs: number) {
+function toWindow({ limit, left, reserved, yields, untilRefreshMs, periodMs }: QuotaView, nowMs: number) {
   const part = Math.min(1, untilRefreshMs / periodMs);
   const calls = Math.max(left === limit ? 1 : 0, left - reserved * part);
   const atOnce = Math.max(0, Math.min(calls, left - (limit / 2) * part));
@@ -239,14 +239,14 @@ export function forecaster({ ledger, limiter, workerRegistry, clock, config }: F
       .toSorted((a, b) => queuedAtMs(a) - queuedAtMs(b));
     const taken = new Map(plan?.supersedes.map(({ runId, sims }) => [runId, sims]));
     const demands = all.map((run) => demandOfRun(run, taken.get(run.runId)));
-    if (plan !== undefined) demands.push(demandOf(plan, 1));
+    if (plan !== undefined) demands.push(toDemand(plan, 1));
     const queues = [...new Set(demands.map(({ queue }) => queue))];
     const states = new Map(await Promise.all(queues.map(async (one) => [one, await limiter.state(one)] as const)));
     const found = new Map<string, QuotaForecast>();
     for (const [quota = "", sharing] of Map.groupBy(demands, ({ queue }) => states.get(queue)?.bucket)) {
       const [queue = ""] = sharing.map((demand) => demand.queue);
       const state = states.get(queue);
-      const view = state === undefined ? undefined : viewOf(state, periodMs);
+      const view = state === undefined ? undefined : toQuotaView(state, periodMs);
       if (view === undefined || !sharing.some(({ runId }) => ids.includes(runId))) continue;
       const processes = Math.max(1, (await workerRegistry.workers(queueName(queue))).length);
       const [slots, lanes] = [segmentsAtOnce * processes, connections * processes];
@@ -264,11 +264,11 @@ function queuedAtMs({ resumedAtMs, startedAtMs = 0 }: RunRecord): number {
 
 function demandOfRun(run: RunRecord, taken = 0): Demand {
   const sent = run.total - run.rejectedAtIntake - run.skippedAtIntake;
-  return demandOf(run, sent === 0 ? 0 : Math.max(0, run.tally.pending - taken) / sent, run);
+  return toDemand(run, sent === 0 ? 0 : Math.max(0, run.tally.pending - taken) / sent, run);
 }
 
 /** Calls of a plan or a run; reads of SIMs come last, the soaks after them. @param left share of calls still to make */
-function demandOf(run: Planned, left: number, { wave = 0 }: Partial<Pick<RunRecord, "wave">> = {}) {
+function toDemand(run: Planned, left: number, { wave = 0 }: Partial<Pick<RunRecord, "wave">> = {}) {
   const calls = run.segments.map(({ callable }) => callable);
   const { runId, bucket: queue, options } = run;
   return {
@@ -278,13 +278,13 @@ function demandOf(run: Planned, left: number, { wave = 0 }: Partial<Pick<RunReco
     /** Calls of its segments, in their order. */
     segments: [...calls, ...run.waves.slice(wave).map(({ judged }) => judged)] as readonly number[],
     /** Calls that it has made. */
-    made: sumOf(calls) * (1 - left),
+    made: addUp(calls) * (1 - left),
     /** How long it soaks between its waves. */
     soaksMs: Math.max(0, run.waves.length - 1 - wave) * (options.waves?.soakMs ?? 0),
   };
 }
 
-function viewOf(state: BucketState, periodMs: number) {
+function toQuotaView(state: BucketState, periodMs: number) {
   const { limit, left = limit, reserved = 0, needed, kept, nowMs, refreshLatestMs = nowMs } = state;
   if (limit === undefined || left === undefined) return undefined;
   return {

@@ -75,12 +75,12 @@ export class Plans {
     const plan = { text: JSON.stringify(kept), ttlMs: keepMs, entry, uploadId };
     const reply = await ledger.commit(head, "planned", draft.draftId, { plan });
     if (reply === "exists") throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${planId} was already started`);
-    return documentOf(planId, kept);
+    return toDocument(planId, kept);
   }
 
   /** @throws SimfleetError NOT_FOUND */
   async show(planId: string): Promise<PlanDocument> {
-    return documentOf(planId, await this.get(planId));
+    return toDocument(planId, await this.get(planId));
   }
 
   /** @throws SimfleetError NOT_FOUND */
@@ -138,7 +138,7 @@ export class Plans {
   }
 }
 
-function documentOf(planId: string, { expiresAtMs, report }: Pick<KeptPlan, "expiresAtMs" | "report">): PlanDocument {
+function toDocument(planId: string, { expiresAtMs, report }: Pick<KeptPlan, "expiresAtMs" | "report">): PlanDocument {
   return { planId, expiresAt: isoTime(expiresAtMs) ?? "", ...report };
 }
 
@@ -188,7 +188,7 @@ export async function reportOfDraft(draft: Draft, facts: ReportFacts): Promise<P
     problems,
     problemsInAll,
     supersedes,
-    warnings: [...supersedes.map(supersedesText), ...(await warningsOf(draft, facts))],
+    warnings: [...supersedes.map(supersedesText), ...(await findWarnings(draft, facts))],
   };
 }
 
@@ -222,7 +222,7 @@ function supersedesText({ runId, sims }: PlanReport["supersedes"][number]): stri
     : `${sims} SIMs have pending changes in run ${runId}; they will be superseded`;
 }
 
-async function warningsOf(draft: Draft, facts: ReportFacts): Promise<string[]> {
+async function findWarnings(draft: Draft, facts: ReportFacts): Promise<string[]> {
   const { head, tally, lineOf } = draft;
   if (head.undoOf !== undefined && tally.calls === 0) {
     const reasons = tally.left.slice(0, 3).map(([reason, left]) => {
@@ -234,15 +234,15 @@ async function warningsOf(draft: Draft, facts: ReportFacts): Promise<string[]> {
   if (head.retryOf !== undefined || head.undoOf !== undefined) return [];
   const { inventory, profile } = facts.fleet;
   const { known, gone, isComplete } = await inventory.facts(profile);
-  const textOf = (some: SomeRows): string => rowsText(some, lineOf);
+  const describeRows = (some: SomeRows): string => rowsText(some, lineOf);
   const warnings: string[] = [];
   // Where the platform definition lists no speed classes, one that no SIM has is most likely a typing mistake.
   for (const [speedClass, rows] of isComplete && facts.fleet.speedClasses.length === 0 ? tally.classes : []) {
     if (await someSimHas(speedClass, facts.fleet)) continue;
-    warnings.push(`no SIM has the speed class ${speedClass}: ${textOf(rows)}; check its spelling`);
+    warnings.push(`no SIM has the speed class ${speedClass}: ${describeRows(rows)}; check its spelling`);
   }
   // Before the first sync no SIM is known.
-  if (isComplete && tally.unknown.rows > 0) warnings.push(`not in the inventory: ${textOf(tally.unknown)}`);
+  if (isComplete && tally.unknown.rows > 0) warnings.push(`not in the inventory: ${describeRows(tally.unknown)}`);
   if (known + gone > 0) return warnings;
   const sync = "run simfleet sims sync";
   const [{ requires }] = head.operations;

@@ -108,8 +108,8 @@ async function failForNoSim(inventory: Inventory, { profile, filter }: { profile
     throw new SimfleetError("USAGE", "The inventory has not been synced yet; run: simfleet sims sync");
   }
   const indexed = await inventory.indexedFields(profile);
-  const valuesOf = (name: string) => indexed.find(({ field }) => field === name)?.values.keys() ?? [];
-  const hint = hintForNoMatch(filter, valuesOf) ?? "simfleet sims list --where … shows what a filter selects";
+  const listValues = (name: string) => indexed.find(({ field }) => field === name)?.values.keys() ?? [];
+  const hint = hintForNoMatch(filter, listValues) ?? "simfleet sims list --where … shows what a filter selects";
   throw new SimfleetError(
     "NO_SIM_MATCHES",
     `None of the ${known} SIMs in the inventory matches ${filter.text}: ${hint}`,

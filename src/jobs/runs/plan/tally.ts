@@ -139,9 +139,9 @@ function changeTally(operations: RunHead["operations"]) {
         if (changes.length === 0 || count === 0) continue;
         const fields = changes.map(([field]) => field);
         const names = fields.length > 1 || !Object.hasOwn(sets, fields[0] ?? "") ? fields : undefined;
-        const textOf = (values: NonNullable<FieldValues>): string | null => valuesText(values, names);
-        const to = textOf(changes.map(([, after]) => after));
-        const change = row.before === undefined ? { to } : { from: textOf(row.before), to };
+        const toText = (values: NonNullable<FieldValues>): string | null => valuesText(values, names);
+        const to = toText(changes.map(([, after]) => after));
+        const change = row.before === undefined ? { to } : { from: toText(row.before), to };
         const key = JSON.stringify(change);
         found.set(key, { ...change, count: (found.get(key)?.count ?? 0) + count });
       }

@@ -26,12 +26,12 @@ export interface RowResult extends Omit<Settled, "outcome" | "finishedAtMs"> {
 export async function* rowResults(run: RunRecord, ledger: Ledger, from = 0): AsyncGenerator<RowResult> {
   assertHasRows(run);
   const statusOfEarlier = earlierRows(run, ledger);
-  for (let segment = segmentOf(run, from); segment < run.segments.length; segment += 1) {
+  for (let segment = findSegment(run, from); segment < run.segments.length; segment += 1) {
     const state = await ledger.segment(run, segment);
     for (const [place, row] of state.rows.entries()) {
       if (row.index < from) continue;
       const first = row.duplicateOf;
-      yield resultOf(run, row, first === undefined ? statusOf(state, place) : await statusOfEarlier(first));
+      yield toResult(run, row, first === undefined ? statusOf(state, place) : await statusOfEarlier(first));
     }
   }
 }
@@ -44,12 +44,12 @@ function statusOf({ rows, settled, tries }: SegmentState, place: number) {
 }
 
 /** Finds the segment that contains the row with this index. */
-function segmentOf({ segments }: RunRecord, index: number): number {
+function findSegment({ segments }: RunRecord, index: number): number {
   const after = segments.findIndex(({ firstRow }) => firstRow > index);
   return Math.max(0, (after === -1 ? segments.length : after) - 1);
 }
 
-function resultOf(run: RunRecord, row: StoredRow, { skipped, settled, doubt }: RowStatus): RowResult {
+function toResult(run: RunRecord, row: StoredRow, { skipped, settled, doubt }: RowStatus): RowResult {
   const finishedAt = new Date(run.createdAtMs).toISOString();
   const none = { row, previous: undefined, attempts: 0 };
   if (row.problem !== undefined) return { ...none, outcome: "rejected", reason: row.problem.message, finishedAt };
@@ -103,7 +103,7 @@ function carriedColumns(header: readonly string[], columns: readonly string[]): 
 function earlierRows(run: RunRecord, ledger: Ledger): (index: number) => Promise<RowStatus> {
   const recent = new Map<number, SegmentState>();
   return async (index) => {
-    const segment = segmentOf(run, index);
+    const segment = findSegment(run, index);
     const state = recent.get(segment) ?? (await ledger.segment(run, segment));
     if (recent.size >= 8 && !recent.has(segment)) recent.delete(recent.keys().next().value ?? 0);
     recent.set(segment, state);

@@ -19,7 +19,7 @@ type Page = Pick<RowsQuery, "limit" | "cursor">;
 const maxScanned = 50_000;
 
 /** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
-async function pageOf<Row>(
+async function readPage<Row>(
   run: RunRecord,
   ledger: Ledger,
   { limit, cursor = "0" }: Page,
@@ -40,15 +40,15 @@ async function pageOf<Row>(
 /** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
 export function planRowPage(run: RunRecord, ledger: Ledger, query: Call<typeof listPlanRows>["query"]) {
   const { verdict: asked, ...page } = query;
-  return pageOf(run, ledger, page, ({ row }): PlanRow | undefined => {
+  return readPage(run, ledger, page, ({ row }): PlanRow | undefined => {
     const verdict = verdictOfRow(row);
     if ((asked ?? verdict) !== verdict) return undefined;
-    return { ...rowOf(run, row, row.before), verdict, problem: row.problem };
+    return { ...toRow(run, row, row.before), verdict, problem: row.problem };
   });
 }
 
 /** A row's fields that plans and runs show. @param before values of the fields that it sets; undefined if not known */
-function rowOf(run: RunRecord, row: StoredRow, before: FieldValues) {
+function toRow(run: RunRecord, row: StoredRow, before: FieldValues) {
   const operation = operationOf(run, row);
   const { line, key } = row;
   const changes = changesOfRow(operation, row).map(([field, after], i) => ({
@@ -89,7 +89,7 @@ export function rowPage(run: RunRecord, ledger: Ledger, query: RowsQuery) {
   const { outcome, search = "", reason, ...page } = query;
   const outcomes = asList(outcome) ?? [];
   const matches = reason === undefined ? () => true : reasonMatcher(reason);
-  return pageOf(run, ledger, page, (result) => {
+  return readPage(run, ledger, page, (result) => {
     const isWanted = outcomes.length === 0 || outcomes.includes(result.outcome);
     return isWanted && result.row.key.includes(search) && matches(result.reason) ? rowReport(run, result) : undefined;
   });
@@ -97,7 +97,7 @@ export function rowPage(run: RunRecord, ledger: Ledger, query: RowsQuery) {
 
 /** The JSON form of a row and its outcome. */
 function rowReport(run: RunRecord, { row, outcome, reason, previous, attempts, finishedAt }: RowResult): RowReport {
-  const shown = rowOf(run, row, previous);
+  const shown = toRow(run, row, previous);
   const changes = row.problem === undefined ? shown.changes : [];
   return { ...shown, changes, outcome, reason, attempts, finishedAt: finishedAt === "" ? null : finishedAt };
 }

@@ -52,7 +52,7 @@ export async function summarizeRun(
   const { ledger, clock, limiter, periodMs } = deps;
   const nowMs = clock.wallMs();
   const run = await ledger.run(runId);
-  const windowMs = windowOf(run, { periodMs, nowMs });
+  const windowMs = chooseWindowMs(run, { periodMs, nowMs });
   const { bucket, limit } = await limiter.state(run.bucket);
   const kept = await limiter.windows(bucket);
   // Windows start as those of the quota: other ones would have calls of two bursts.
@@ -95,7 +95,7 @@ function limitAt(untilMs: number, windows: readonly BucketWindow[]): number | un
 }
 
 /** So long that the run has at most so many windows. */
-function windowOf(
+function chooseWindowMs(
   { createdAtMs, startedAtMs, finishedAtMs, state }: RunRecord,
   { periodMs, nowMs }: { readonly periodMs: number; readonly nowMs: number },
 ): number {

@@ -147,10 +147,10 @@ class SegmentWork {
 
   /** Delay before the next pass, based on the remaining row with the most attempts. */
   #backoffMs(): number {
-    return backoffMs(retryBackoff, Math.max(1, ...this.#dueRows().map((row) => this.#attemptsOf(row))));
+    return backoffMs(retryBackoff, Math.max(1, ...this.#dueRows().map((row) => this.#countAttempts(row))));
   }
 
-  #attemptsOf({ place }: OpenRow): number {
+  #countAttempts({ place }: OpenRow): number {
     return this.#tries.get(place)?.attempts ?? 0;
   }
 
@@ -159,7 +159,7 @@ class SegmentWork {
     const nowMs = this.#context.clock.wallMs();
     return [...this.#pending]
       .filter(({ place }) => (this.#tries.get(place)?.readAtMs ?? 0) <= nowMs)
-      .toSorted((a, b) => this.#attemptsOf(a) - this.#attemptsOf(b));
+      .toSorted((a, b) => this.#countAttempts(a) - this.#countAttempts(b));
   }
 
   /** Attempts each pending row that is due once; returns undefined if rows that are worth another pass are left. */
@@ -330,7 +330,7 @@ class SegmentWork {
     const { ledger, clock } = this.#context;
     const { place } = open;
     const before = this.#tries.get(place);
-    const attempts = this.#attemptsOf(open) + 1;
+    const attempts = this.#countAttempts(open) + 1;
     const unknownSinceMs = before?.unknownSinceMs ?? (kind === "unknown" ? clock.wallMs() : undefined);
     const tries: Tries = { attempts, reason, ...(unknownSinceMs === undefined ? {} : { unknownSinceMs }) };
     this.#incident += 1;
@@ -378,7 +378,7 @@ class SegmentWork {
     const { place, row, operation, change, before, basisMs } = open;
     const { outcome, reason, shown, isAnswered = false } = end;
     if (call === "to-count") this.#outcomeWriter.countCall();
-    const attempts = this.#attemptsOf(open) + (call === "no-call" ? 0 : 1);
+    const attempts = this.#countAttempts(open) + (call === "no-call" ? 0 : 1);
     const finishedAtMs = this.#context.clock.wallMs();
     const settlement: Settlement = {
       shown,

@@ -51,7 +51,7 @@ export async function checkWave(
 async function judge(run: RunRecord, deps: CheckDeps, signal: AbortSignal): Promise<WaveCheck | Interruption> {
   const { gate: text = "", sample = 0, minSample = 1 } = run.options.waves ?? {};
   const gate = parseGate(text);
-  const rows = await sampleOf(run, sample, deps.ledger);
+  const rows = await pickSample(run, sample, deps.ledger);
   const stop = await readAgain(run, rows, { ...deps, gate, signal });
   if (stop !== undefined) return stop;
   const isMet = await deps.ledger.noteGate(run);
@@ -63,7 +63,7 @@ async function judge(run: RunRecord, deps: CheckDeps, signal: AbortSignal): Prom
 }
 
 /** Rows that the wave has done, evenly from all of its rows: the same ones whenever it is asked. */
-async function sampleOf(run: RunRecord, sample: number, ledger: Ledger): Promise<readonly StoredRow[]> {
+async function pickSample(run: RunRecord, sample: number, ledger: Ledger): Promise<readonly StoredRow[]> {
   const done: StoredRow[] = [];
   const { end = 0 } = run.waves[run.wave] ?? {};
   for (let segment = run.waves[run.wave - 1]?.end ?? 0; segment < end; segment += 1) {
