@@ -113,7 +113,8 @@ describe("HTTP errors", () => {
     const headers = { "content-type": "application/json" };
     expect((await harness.ask("/v1/plans", { as: "operator", method: "POST", body: large, headers })).status).toBe(413);
     const answer = await harness.ask("/v1/sims?profile=plant", { as: "viewer" });
-    expect([answer.status, await answer.json()]).toMatchObject([404, { code: "NOT_FOUND", detail: /default/ }]);
+    const detail = expect.stringContaining("default") as unknown;
+    expect([answer.status, await answer.json()]).toMatchObject([404, { code: "NOT_FOUND", detail }]);
   });
 });
 

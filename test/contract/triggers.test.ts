@@ -76,7 +76,8 @@ test("a message without a signature is refused even with an admin token", async 
 test("a message for one of two schedules with the same secret cannot be redirected to the other", async () => {
   const forEast = { id: "msg_3", key: sharedKey, body: '{"schedule":"east","reason":"deploy"}' };
   const turned = await send({ ...forEast, schedule: "west" });
-  expect([turned.status, await turned.json()]).toMatchObject([401, { code: "UNAUTHENTICATED", detail: /"west"/ }]);
+  const detail = expect.stringContaining('"west"') as unknown;
+  expect([turned.status, await turned.json()]).toMatchObject([401, { code: "UNAUTHENTICATED", detail }]);
   expect((await send({ ...forEast, schedule: "east" })).status).toBe(202);
 });
 

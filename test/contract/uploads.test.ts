@@ -57,7 +57,8 @@ test("an upload larger than the limit is refused with 413 and leaves nothing", a
 test("an unreadable file is reported with its line and leaves nothing", async () => {
   const before = await left(harness);
   const broken = await harness.upload("/v1/runs", 'simId,speedClass\n"');
-  const refusal = { code: "INPUT_INVALID", problems: [{ where: /line 2/ }] };
+  const where = expect.stringContaining("line 2") as unknown;
+  const refusal = { code: "INPUT_INVALID", problems: [{ where }] };
   expect([broken.status, await broken.json()]).toMatchObject([422, refusal]);
   expect(broken.headers.get("content-type")).toBe("application/problem+json");
   expect(await left(harness)).toEqual(before);
@@ -89,6 +90,7 @@ test("a plan names its rows that are not valid, and is started as planned only",
     nextCursor: null,
   });
   expect((await start("&partial=false")).status).toBe(400);
+  expect((await start()).status).toBe(202);
 });
 
 test("a plan is started once, as the run of its ID, and is no plan then", async () => {
@@ -127,7 +129,8 @@ test("a request that cannot succeed is refused before its file is read", async (
   // The file is larger than the bound, which is not what the responses say.
   expect(await refusalOf("/v1/plans?profile=typo")).toMatchObject([404, { code: "NOT_FOUND" }]);
   expect(await refusalOf("/v1/runs?profile=typo")).toMatchObject([404, { code: "NOT_FOUND" }]);
-  expect(await refusalOf("/v1/runs?planId=p-none")).toMatchObject([400, { detail: /send planId alone/ }]);
+  const detail = expect.stringContaining("send planId without others") as unknown;
+  expect(await refusalOf("/v1/runs?planId=p-none")).toMatchObject([400, { detail }]);
 });
 
 test("a form that is malformed, or has another number of files, is refused with 400 and leaves nothing", async () => {

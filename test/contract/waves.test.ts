@@ -261,8 +261,10 @@ describe("where waves begin", () => {
       sandbox: { sims: 40 },
       env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "5" },
     });
-    const runId = await other.startRun(other.csv(40), "?skipUnchanged=false&waves=20,100%25&soak=1s");
-    expect(await other.runs.show(runId)).toMatchObject({ state: "awaiting-approval" });
+    const how = "skipUnchanged=false&waves=20,100%25&soak=1s";
+    const answer = await other.upload(`/v1/runs?${how}`, other.csv(40));
+    const { runId, state } = (await answer.json()) as RunReport;
+    expect(state).toBe("awaiting-approval");
     expect(other.sandbox.state.totals.byOperation).not.toHaveProperty("updateSimSpeedClass");
     await other.ask(`/v1/runs/${runId}/approve`, { as: "admin", method: "POST" });
     await until("it soaks", async () => (await other.runs.show(runId)).wave?.state === "soaking", 30_000, 200);

@@ -189,7 +189,7 @@ describeInBrowser(
       return page;
     };
 
-    it("a freeze ends at a time in the future", async () => {
+    it("a freeze cannot end in the past, and those of the configuration are listed", async () => {
       const { page } = await setup("/#/schedules/freezes", { width: 360, token: tokens.admin });
       await page.getByRole("table", { name: "Freezes of the configuration" }).getByText("year-end").waitFor();
       await page.getByLabel("Until", { exact: true }).fill("2020-01-01T00:00");

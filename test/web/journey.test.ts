@@ -73,6 +73,18 @@ async function startDropped(width: number) {
   return { watched, page };
 }
 
+/** The results that the page of a run downloads are those of the command. */
+async function expectSameResults(page: Page): Promise<void> {
+  const runId = page.url().split("/").at(-1) ?? "";
+  const coming = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Results" }).click();
+  const download = await coming;
+  expect(download.suggestedFilename()).toBe(`${runId}.results.csv`);
+  const results = await harness.cli.run(["runs", "results", runId, "--out", "by-command.csv"]);
+  expect(results.code).toBe(0);
+  expect(await readFile(await download.path(), "utf8")).toBe(await harness.cli.read("by-command.csv"));
+}
+
 describeInBrowser(
   "the dashboard",
   async () => {
@@ -103,6 +115,7 @@ describeInBrowser(
       await dialog.getByText(changes).waitFor();
       await click(dialog.getByRole("button", { name: "Start the run" }));
       await page.waitForURL(/#\/runs\/r-/);
+      await main.getByText(changes).waitFor();
       const { hash } = new URL(page.url());
       await page.getByText("completed, 1 not done", { exact: true }).waitFor();
       await click(main.getByRole("button", { name: "Undo" }));
@@ -172,7 +185,7 @@ describeInBrowser(
     });
 
     it.each(isLong ? [1280, 360] : [1280])(
-      "the dashboard processes a dropped file with a pause and resume at %d px width",
+      "the dashboard processes a dropped file up to its results with a pause and resume at %d px width",
       async (width) => {
         // So narrow a quota that the run cannot end before it is paused, and then a wide one.
         const { throttle } = harness.cli.sandbox;
@@ -188,20 +201,9 @@ describeInBrowser(
         await page.getByRole("button", { name: "Resume" }).click();
         await page.getByText("completed", { exact: true }).waitFor();
         expect(await done()).toBe(240);
+        await expectSameResults(page);
         expect(await watched.overflow()).toBe(0);
       },
     );
-
-    it("the results that the dashboard downloads are those of the command", async () => {
-      const runId = await endedOfFile();
-      const { page } = await setup(`/#/runs/${runId}`);
-      const coming = page.waitForEvent("download");
-      await page.getByRole("button", { name: "Results" }).click();
-      const download = await coming;
-      expect(download.suggestedFilename()).toBe(`${runId}.results.csv`);
-      const results = await harness.cli.run(["runs", "results", runId, "--out", "by-command.csv"]);
-      expect(results.code).toBe(0);
-      expect(await readFile(await download.path(), "utf8")).toBe(await harness.cli.read("by-command.csv"));
-    });
   },
 );

@@ -110,7 +110,7 @@ describeInBrowser(
       expect(bar.x + bar.width).toBeLessThan(box.x + box.width + 1);
     });
 
-    it("a run page says what was done and groups reasons with their rows, which are downloaded", async () => {
+    it("a run page says what was done, and its rejected rows are downloaded", async () => {
       const { page } = await setup(`/#/runs/${runId}`, tokens.operator);
       await page.getByText("5 of 8 done").waitFor();
       await page.getByText("completed, 3 not done", { exact: true }).waitFor();

@@ -40,9 +40,12 @@ describe("schedule settings", () => {
     const { schedules } = reading(schedulesSection)(`schedules:
   nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync }
   stadium-up: { cron: "0 8 * * 1-5", job: apply, where: "tags.site=stadium", speedClass: s1.fast }
+  stadium-down: { cron: "0 20 * * 1-5", job: apply, where: "tags.site=stadium", speedClass: s1.slow }
   weekly: { cron: "0 7 * * 1", job: report, file: /data/fleet.json }
+  guarded: { cron: "0 7 * * 1", job: sync, pauseAfterFailures: 3 }
 `);
-    expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync", "stadium-up", "weekly"]);
+    const names = ["nightly-sync", "stadium-up", "stadium-down", "weekly", "guarded"];
+    expect(schedules.map(({ name }) => name)).toEqual(names);
   });
 
   const atStadium = { filter: { text: "tags.site=stadium" } };

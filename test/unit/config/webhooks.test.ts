@@ -102,6 +102,10 @@ describe("webhook settings", () => {
 
   it("a webhook keeps the last valid secrets and address when its files are spoiled or gone", () => {
     const { now, before, address, ops, secrets } = setup();
+    writeFileSync(address, "https://z.example/before");
+    ops?.url();
+    writeFileSync(now, "n".repeat(24));
+    writeFileSync(address, "https://y.example/another");
     const good = [secrets(), ops?.url()];
     writeFileSync(now, "spoiled");
     writeFileSync(address, "http://inside.example/");
@@ -112,6 +116,7 @@ describe("webhook settings", () => {
       expect.stringContaining(`${now} must contain whsec_`),
       `There is no file ${before}.`,
     ]);
+    expect(scrub("https://z.example/before")).toBe("[secret]");
   });
 
   it("the address of a chat webhook is treated as a secret", () => {

@@ -59,7 +59,7 @@ describe("groups", () => {
   });
 
   test("a group's configuration takes any key, and a reset restores all groups", async () => {
-    const { call, send } = await openAll({ groups: [meters] });
+    const { call, send, sandbox } = await openAll({ groups: [meters] });
     const path = `/v1/groups/${meters.groupId}/configuration`;
     await call("PUT", `${path}/SoracomAir`, { body: [{ key: "__proto__", value: { a: 1 } }] });
     const read = (await call("GET", `/v1/groups/${meters.groupId}`)).json.configuration;
@@ -68,5 +68,7 @@ describe("groups", () => {
     await send("POST", "/_sandbox/reset");
     const { groups } = (await send("GET", "/_sandbox/state")).json;
     expect(groups).toBe(4);
+    const reset = sandbox.state.groups.all.find(({ groupId }) => groupId === meters.groupId);
+    expect(reset?.configuration).toEqual(meters.configuration);
   });
 });
