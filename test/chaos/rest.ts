@@ -36,7 +36,7 @@ export async function untilRest(stage: Stage, runs: readonly StartedRun[], deadl
   }
 }
 
-/** The third attempt of a message comes after five minutes: an operator who knows that the receiver is back sends it again. */
+/** The third attempt of a message comes after five minutes: an operator who knows the receiver is back resends it. */
 async function sendLateMessages({ redis: { direct }, stations }: Stage): Promise<void> {
   const late = await direct.zrangebyscore(deliveryKeys(keys, "ops").pending, Date.now() + lateMessageMs, "+inf");
   for (const place of late) {
@@ -74,7 +74,7 @@ async function unrest(stage: Stage, started: readonly StartedRun[]): Promise<str
   return [...left, ...(await eventsLeft(direct)), ...filesLeft(stage), ...(await jobsLeft(direct))];
 }
 
-/** Readers of events that are behind. Events of schedules come all the time: a little behind is as far as anybody can be. */
+/** Readers of events that are behind. Events of schedules come all the time, so a little behind is normal. */
 async function eventsLeft(direct: Redis): Promise<string[]> {
   const [newest] = await direct.xrevrange(keys.events(), "+", "-", "COUNT", 1);
   const left: string[] = [];

@@ -1,4 +1,4 @@
-/** Credential Sets that a user creates, updates and deletes: by commands, here and through a worker, and by requests. */
+/** Credential Sets that a user creates, updates and deletes: by commands, local and remote, and by requests. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";

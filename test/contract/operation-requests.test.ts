@@ -1,4 +1,4 @@
-/** Requests for operations: what is rejected before any call, what has to be confirmed, and what becomes of lost responses. */
+/** Requests for operations: what is rejected before a call or must be confirmed, and what lost responses lead to. */
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";

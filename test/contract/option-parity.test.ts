@@ -1,4 +1,4 @@
-/** A command answers the same locally and with a remote worker: options out of range, and the documents that it prints. */
+/** A command answers the same locally and by a remote worker: options out of range, and the documents it prints. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { ControlHarness } from "./support/control-harness.ts";
 import type { Ended } from "../support/process-io.ts";

@@ -1,4 +1,4 @@
-/** What holds for every response: headers, names, problems, bounds; and what a worker does that nobody gave credentials. */
+/** What holds for every response: headers, names, problems, bounds; and a worker without credentials for its API. */
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { request as plainRequest } from "node:http";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Runs in waves: after a wave its SIMs are read again, and their share that meets the gate decides about the next one. */
+/** Runs in waves: after a wave its SIMs are read again; the share that meets the gate decides about the next. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";

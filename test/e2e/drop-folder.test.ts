@@ -1,4 +1,4 @@
-/** The drop folder with the built worker: files put there in every way, and rejected ones, whose content is for nobody. */
+/** The drop folder with the built worker: files put there in every way, and rejected ones, whose content is hidden. */
 import { appendFileSync, mkdirSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { until } from "../support/until.ts";

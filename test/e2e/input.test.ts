@@ -1,4 +1,4 @@
-/** Files, command lines and settings that cannot be taken: each gets one message that says what is wrong and what to do. */
+/** Files, command lines and settings that cannot be taken: each gets one message with what is wrong and what to do. */
 import { describe, expect, test } from "vitest";
 import { CliHarness, type RunDocument } from "./support/cli-harness.ts";
 

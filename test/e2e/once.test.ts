@@ -1,4 +1,4 @@
-/** One request, sent again and again with its Idempotency-Key while the worker is killed under it: one run, all of it done. */
+/** One request, repeated with its Idempotency-Key while the worker is killed: one run, all of it done. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { seededShare } from "#sandbox/seeded.ts";

@@ -1,4 +1,4 @@
-/** Commands with `--server`: a remote worker carries them out, for a machine that has neither its Redis nor its secrets. */
+/** Commands with `--server`: a remote worker carries them out, for a machine without its Redis and its secrets. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { column, counted } from "./support/results.ts";

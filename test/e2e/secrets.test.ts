@@ -1,4 +1,4 @@
-/** Canary secrets go the whole harness at the most talkative log level, and are then searched for wherever text is left. */
+/** Canary secrets go through all of simfleet at the lowest log level, and are searched for wherever text is left. */
 import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
 import { isLong } from "../support/long.ts";

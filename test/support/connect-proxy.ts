@@ -8,7 +8,7 @@ export interface ConnectProxy extends AsyncDisposable {
   readonly asked: readonly string[];
 }
 
-/** @param options `login`: `user:password` that it asks for; `refuses`: the status of hosts that it does not connect to */
+/** @param options `login`: `user:password` that it asks for; `refuses`: the status of hosts it does not connect to */
 export async function connectProxy(options: {
   readonly to?: number;
   readonly login?: string;

@@ -7,7 +7,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** @param stdin what a terminal or a pipe sends. @returns `ended` has what the command has written, and its exit code */
+/** @param stdin what a terminal or a pipe sends. @returns `ended` has what the command wrote, and its exit code */
 export function processIo(
   env: Readonly<Record<string, string>> = {},
   stdin: ProcessIo["stdin"] = process.stdin,

@@ -1,4 +1,4 @@
-/** Every view, wide and narrow, light and dark: looked at by axe, held against the window, and used by keyboard alone. */
+/** Every view, wide and narrow, light and dark: checked by axe and against the window, and used by keyboard alone. */
 import { expect, it } from "vitest";
 import type { Page } from "playwright-core";
 import { isLong } from "../support/long.ts";

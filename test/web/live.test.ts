@@ -1,4 +1,4 @@
-/** What the page does by itself while one looks at it: events as they happen, and a worker that goes away and comes back. */
+/** Pages that change by themselves: events as they happen, and a worker that goes away and comes back. */
 import { expect, it } from "vitest";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";

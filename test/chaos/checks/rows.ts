@@ -1,4 +1,4 @@
-/** Checks of the rows: one outcome each, the counts add up, and the platform's own journal agrees with every outcome. */
+/** Checks of the rows: one outcome each, the counts add up, and the platform's journal agrees with every outcome. */
 import { ask, askJson } from "../control.ts";
 import type { StartedRun } from "../load.ts";
 import { type Stage, terminatedSims } from "../stage/stage.ts";

@@ -28,7 +28,7 @@ export interface CliHarnessOptions extends Partial<SandboxOptions> {
   readonly secretFiles?: Readonly<Record<string, string>>;
   /** The platform definition soracom, on a sandbox that has all of its operations. */
   readonly isSoracom?: true;
-  /** Starts a process for each command, as a shell does: for tests of what a process keeps in memory or leaves behind. */
+  /** Starts a process for each command, as a shell does: for what a process keeps in memory or leaves behind. */
   readonly isProcessPerCommand?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Everything that an AuthKey rotation needs, against the sandbox, in process lives that a test can end at any point. */
+/** Everything that an AuthKey rotation needs, against the sandbox, in process lives that a test can end anywhere. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ export class KeyHarness {
   readonly #sealKey = new Secret(randomBytes(32).toString("base64url"));
   /** Over what a life would use. */
   change: (harness: AuthKeyDeps) => AuthKeyDeps = (harness) => harness;
-  /** Whether a life waits after each move until it uses the AuthKey of its file, so that it makes the same moves each time. */
+  /** Whether a life waits after each move until it uses the AuthKey of its file, for the same moves each time. */
   isSettling = false;
   sinks: readonly Sink[] = [{ file: this.file }];
 

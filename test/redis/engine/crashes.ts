@@ -104,7 +104,7 @@ function isGenerator(value: unknown): value is AsyncGenerator {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Works in one process after another until the work is over. @param diesAt is asked with the boundaries passed so far */
+/** Works in one process after another until the work is over. @param diesAt takes the boundaries passed so far */
 async function workThroughCrashes(subject: CrashSubject, diesAt: (passed: readonly string[]) => boolean) {
   const passed: string[] = [];
   const deaths: string[] = [];

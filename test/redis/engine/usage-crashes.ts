@@ -1,4 +1,4 @@
-/** Usage that is read, to be killed: every SIM has its usage, and each that has crossed a threshold is reported once. */
+/** Usage that is read, to be killed: every SIM has its usage, and each that crossed a threshold is reported once. */
 import { expect } from "vitest";
 import type { TestRedis } from "../../support/redis.ts";
 import { UsageHarness, much, noonMs } from "../usage/usage-harness.ts";

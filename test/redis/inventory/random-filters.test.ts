@@ -1,4 +1,4 @@
-/** Random filters select the SIMs that a naive evaluation selects, which shares no code with the parser and the index. */
+/** Random filters select the SIMs that a naive evaluation selects, which shares no code with parser and index. */
 import fc from "fast-check";
 import { beforeAll, expect, it, vi } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";

@@ -1,4 +1,4 @@
-/** Runs and syncs write to the same SIMs: changes are attributed correctly, and an old page never overwrites a newer response. */
+/** Runs and syncs write to the same SIMs: changes are attributed correctly; old pages overwrite no newer response. */
 import { describe, expect, it } from "vitest";
 import { pickFields } from "#fleet/sim/sim-fields.ts";
 import { fieldTextOf } from "#jobs/inventory/store/inventory.ts";

@@ -1,4 +1,4 @@
-/** Segments whose workers die. A process that dies is one that is never heard of again: its work is left as it stands. */
+/** Segments whose workers die. A process that dies is never heard of again: its work is left as it stands. */
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { poisonGuard } from "#engine/poison-guard.ts";

@@ -1,4 +1,4 @@
-/** A run that is cancelled while calls are in flight: no row is reported as cancelled while its change is still pending. */
+/** A run cancelled while calls are in flight: no row is reported as cancelled while its change is pending. */
 import { expect, it, vi } from "vitest";
 import type { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";

@@ -1,4 +1,4 @@
-/** The current problem of a run: recorded by failed calls, cleared by the next usable response, reported by two events. */
+/** The current problem of a run: recorded by failed calls, cleared by a usable response, reported by two events. */
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { reportOfRun } from "#jobs/runs/report.ts";

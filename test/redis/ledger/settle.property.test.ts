@@ -72,7 +72,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: move },
 );
 
-/** What is true of a run, by the rules alone: the first outcome of a row counts, and nothing after the end of the run. */
+/** A run by the rules alone: the first outcome of a row counts, and nothing after the end of the run. */
 class Model {
   readonly outcomes = new Map<string, Outcome>();
   readonly packed = new Set<number>();

@@ -1,4 +1,4 @@
-/** The work on single calls that are unsafe to repeat: when a row counts as sent, and how a lost response is followed up. */
+/** Single calls that are unsafe to repeat: when a row counts as sent, and how a lost response is followed up. */
 import { expect, it } from "vitest";
 import type { PlatformClientOptions } from "#api/client-options.ts";
 import { systemClock } from "#core/time.ts";

@@ -65,7 +65,7 @@ it(`a run with unsafe calls sends none twice in ${kills} kills with lost respons
   await Promise.all(Array.from({ length: fleets }, (_, i) => killAndCheck(kills / fleets, i + 1)));
 }, 600_000);
 
-/** Kills processes that work on the runs of one fleet, and compares the outcomes with what the sandbox has carried out. */
+/** Kills processes that work on the runs of one fleet, and compares the outcomes with what the sandbox did. */
 async function killAndCheck(killsHere: number, seed: number): Promise<void> {
   const rows = killsHere * rowsPerSegment;
   const sandbox = await startSandbox({

@@ -14,7 +14,7 @@ import { ModelPlatform } from "./model-platform.ts";
 const { keys, connect } = openTestRedis();
 const periodMs = 2_000;
 
-/** A platform that takes five authentications a window from one address, and sends its headers only if it is asked to. */
+/** A platform that takes five authentications a window from one address, and sends its headers only if asked. */
 async function openPlatform(says: "its quota" | "nothing") {
   const model = new ModelPlatform({
     periodMs,

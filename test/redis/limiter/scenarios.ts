@@ -1,4 +1,4 @@
-/** Arbitrary scenarios by what may happen in them, and how a property over them is checked and its failure is reported. */
+/** Arbitrary scenarios by what may happen in them, and how a property over them is checked and reported. */
 import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { type Scenario, type Seen, calm, simulate } from "./simulation.ts";

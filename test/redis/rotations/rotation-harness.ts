@@ -216,7 +216,7 @@ export class RotationHarness {
     return workOnRotations(this.profile, context, { signal: new AbortController().signal, emit });
   }
 
-  /** Works, and lets the time pass that it asks for, until the rotation is over or waits for what time does not bring. */
+  /** Works, and lets the time pass that it asks for, until the rotation is over or waits for something else. */
   async workToEnd(context: RotationContext = this.context(), maxWaits = 60): Promise<RotationRecord> {
     for (let waits = 0; ; waits += 1) {
       const result = await this.work(context);

@@ -1,4 +1,4 @@
-/** kill -9 at any moment between an event and its message: every event reaches each webhook that wants it, with one record. */
+/** kill -9 between an event and its message: every event reaches each webhook that wants it, with one record. */
 import { expect, it } from "vitest";
 import { dayMs, systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";

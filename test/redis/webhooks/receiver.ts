@@ -1,4 +1,4 @@
-/** An endpoint of webhooks as a third party would write it: it verifies signatures with its own code, by the specification. */
+/** A webhook endpoint as a third party would write it: it verifies signatures with its own code. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

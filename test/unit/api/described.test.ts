@@ -27,7 +27,7 @@ const user = { operatorId: "OP0012345678", userName: "fleet.worker@plant" };
 const id = "[A-Za-z0-9][A-Za-z0-9_-]{0,127}";
 const name = "[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}";
 
-/** Each operation with every one of its placeholders filled from two made-up texts, and what its paths may look like. */
+/** Each operation with every placeholder filled from two made-up texts, and what its paths may look like. */
 const calls: [string, (a: string, b: string) => { path: string }, RegExp][] = [
   calling(
     "updateSimSpeedClass",

@@ -1,4 +1,4 @@
-/** What the tests of the client share: a clock that stands still, permits that keep a diary, a platform of a few lines. */
+/** Parts for tests of the client: a clock that stands still, permits that keep a diary, a platform of a few lines. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";

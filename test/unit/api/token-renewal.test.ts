@@ -10,7 +10,7 @@ const { renewToken } = loadDeployment("soracom", []).operations;
 const tokenPath = "/v1/operators/OP1/token";
 const lifetimeMs = 180_000;
 
-/** A client whose pair holds for three minutes and is renewed in the last 18 s, on a platform that answers `onToken`. */
+/** A client whose pair holds for three minutes and is renewed in the last 18 s; the platform answers `onToken`. */
 async function setup(onToken: Handler, changes: Partial<PlatformClientOptions> = {}) {
   const platform = await startOpenPlatform((request, response) =>
     request.url === tokenPath ? onToken(request, response) : changed(request, response),

@@ -94,7 +94,7 @@ function framed(body: Buffer, pick: Pick): readonly [readonly string[], Buffer] 
 const good = (body: string): string =>
   `HTTP/1.1 200 OK${crlf}Content-Length: ${Buffer.byteLength(body)}${crlf}${crlf}${body}`;
 
-/** Answers each call by the SIM in its path: the first with that case's bytes, and what is sent again with a good answer. */
+/** Answers each call by the SIM in its path: the first with that case's bytes, a repeated one with a good answer. */
 async function startRawPlatform(seed: number) {
   const answered = new Set<string>();
   const write = (socket: Socket, path: string): void => {

@@ -1,4 +1,4 @@
-/** A client that takes nothing from its event stream is cut off after half a minute, and one that takes it late is not. */
+/** A client that takes nothing from its event stream is cut off after half a minute; one that takes it late is not. */
 import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";

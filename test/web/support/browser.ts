@@ -11,7 +11,7 @@ const quiet = ["--disable-quic", "--no-first-run", "--disable-background-network
 /** Pages for the address bar of each window, which are never seen: they took two thirds of the time of a new window. */
 const unseen = "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup";
 
-/** Said by whoever runs the suite where no browser can be had; then these tests are skipped, and the reason is shown. */
+/** Set where no browser is available; these tests are skipped then, and the reason is shown. */
 export const withoutBrowser = process.env.SIMFLEET_TESTS_WITHOUT_BROWSER || undefined;
 
 export async function openBrowser(): Promise<Browser> {

@@ -1,4 +1,4 @@
-/** No task of a schedule starts after its window, whatever holds it back: outages, deaths, freezes, faults, long tasks. */
+/** No task of a schedule starts after its window, whatever delays it: outages, deaths, freezes, faults, long tasks. */
 import { expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { parseCron } from "#fleet/time/cron.ts";
