@@ -1,5 +1,5 @@
 /**
- * A process that parses a CSV file into arrays and does nothing with them: what `bench/million.ts` compares planning with.
+ * A process that parses a CSV file into arrays and no more: what `bench/million.ts` compares planning with.
  *
  *   node bench/csv-loop.ts FILE
  */

@@ -65,7 +65,7 @@ const redis = connections.connect("bench");
 type Environment = Record<string, string>;
 type Table = Record<string, string | number>[];
 
-/** Runs a sandbox with this many SIMs for the duration of `use`, and passes the settings with which commands reach it. */
+/** Runs a sandbox with this many SIMs for the duration of `use`, and passes the settings that reach it. */
 async function withFleet(
   { sims, profile, latencyMs = "0" }: { sims: number; profile: string; latencyMs?: string },
   use: (env: Environment, sandboxPid: number) => Promise<void>,

@@ -1,6 +1,6 @@
 /**
- * A million rows: time of planning, and of planning and submitting, beside csv-parse alone, in turn and each with its process;
- * peak memory, and bytes of Redis per row; with --run also processing, the first summary, and the start of a planned run.
+ * A million rows: time of planning, and of planning and submitting, beside csv-parse alone, in turn, each in a process;
+ * peak memory, bytes of Redis per row; with --run also processing, the first summary, and the start of a planned run.
  *
  *   npm run bench:million
  *   npm run bench:million -- --rounds 5

@@ -1,6 +1,6 @@
 /**
- * The minimum time that the windows of a quota allow for a run: from its start to the opening of the last window it needs,
- * plus that window's calls at full speed, in ms.
+ * The minimum time that the windows of a quota allow for a run: from its start to the opening of the last window it
+ * needs, plus that window's calls at full speed, in ms.
  * @param windows `perWindow`: the calls that each window leaves for the run, or that the window with this index does;
  *   `beginAfterStartMs`: start of the run, counted from the start of window 0
  */

@@ -1,6 +1,6 @@
 /**
- * simfleet's limiter next to others: each in the same situations, against a sandbox with the same quota, in turn. A trial makes
- * the same calls from the middle of a window on, in as many processes as its cell says.
+ * simfleet's limiter next to others: each in the same situations, against a sandbox with the same quota, in turn. A
+ * trial makes the same calls from the middle of a window on, in as many processes as its cell says.
  *
  *   npm run bench:peers                             all cells, five rounds; about 40 minutes
  *   npm run bench:peers -- --write                  the same, kept for `npm run docs`; of chosen cells or

@@ -2,7 +2,7 @@
  * Quota utilization: the duration of a run compared with the minimum that its windows allow, and the number of 429
  * responses. The platform is a sandbox in this process; the work is done by real simfleet processes from dist/.
  *
- *   npm run bench                      one process and four; 950 rows, and 1,000, which fill each window to its last call
+ *   npm run bench                      one process and four; 950 rows, and 1,000, which fill each window to its end
  *   npm run bench -- --rounding down   another way of rounding seconds-before-refresh
  *   npm run bench -- --competitor 5    next to another caller that spends 5 calls per second
  */

@@ -1,6 +1,6 @@
 /**
- * A process that makes one call per SIM without a limiter: what `bench/throughput.ts` compares simfleet with. It prints how many
- * seconds the calls took.
+ * A process that makes one call per SIM without a limiter: what `bench/throughput.ts` compares simfleet with. It prints
+ * how many seconds the calls took.
  *
  *   node bench/row-loop.ts bare|bullmq ADDRESS FILE CONNECTIONS [SOCKET OF REDIS]
  */

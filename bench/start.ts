@@ -1,8 +1,8 @@
 /**
- * Measures how long commands take from start to end (wall and processor time, the best and the median of some rounds), beside
- * Node alone, and Node with the packages that a command needs for Redis and the platform; then a worker that has nothing to
- * do: how soon it is ready, its memory and processor time, and its commands to Redis. All are processes from dist/, with a
- * sandbox and a Redis of their own; the first start fills the cache of compiled code.
+ * Measures how long commands take from start to end (wall and processor time, the best and the median of some rounds),
+ * beside Node alone, and Node with the packages that a command needs for Redis and the platform; then a worker that has
+ * nothing to do: how soon it is ready, its memory and processor time, and its commands to Redis. All are processes from
+ * dist/, with a sandbox and a Redis of their own; the first start fills the cache of compiled code.
  *
  *   npm run bench:start
  *   npm run bench:start -- --rounds 21 --starts 10 --seconds 120

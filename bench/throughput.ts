@@ -1,6 +1,6 @@
 /**
- * Rows per second without a quota, of simfleet, of a loop that only sends, and of a BullMQ job per row: each in a process of its
- * own, in turn, against the same sandbox and Redis. Also the CPU time and the memory of these processes.
+ * Rows per second without a quota, of simfleet, of a loop that only sends, and of a BullMQ job per row: each in a
+ * process of its own, in turn, against the same sandbox and Redis. Also the CPU time and the memory of these processes.
  *
  *   npm run bench:throughput
  *   npm run bench:throughput -- --latency 0 --connections 32

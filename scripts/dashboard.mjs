@@ -1,5 +1,5 @@
 // How Vite bundles the dashboard, for the build (build.mjs) and, when run directly, for development:
-//   SIMFLEET_SERVER=http://127.0.0.1:8080 npm run web:dev serves web/ with hot reload, and proxies data requests to that worker.
+//   SIMFLEET_SERVER=http://127.0.0.1:8080 npm run web:dev serves web/ with hot reload, and asks that worker for data.
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { licensesFile } from "./program.mjs";

@@ -1,6 +1,6 @@
 /**
  * Writes the generated parts of the documentation: `npm run docs`. A part stands between `<!-- generated: NAME -->` and
- * `<!-- end -->`; `parts` has a function for each name. `npm run docs -- --words` counts what is written by hand, per page.
+ * `<!-- end -->`; `parts` has a function for each name. `npm run docs -- --words` counts hand-written words, per page.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -65,8 +65,8 @@ export const program = {
       },
       // Its backend for another database is left out.
       treeshake: { moduleSideEffects: [{ test: /\/node_modules\/bullmq\//, sideEffects: false }] },
-      // Without comments and with ASCII alone: Node.js keeps the text of every module in memory, and a text with any other
-      // character takes two bytes for each.
+      // Without comments and with ASCII alone: Node.js keeps the text of every module in memory, and a text with any
+      // other character takes two bytes for each.
       output: {
         entryFileNames: "[name].js",
         chunkFileNames: "[name]-[hash].js",

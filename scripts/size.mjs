@@ -1,5 +1,5 @@
-// Measures what `npm install -g simfleet` puts on a machine: packs the built program, installs the tarball into an empty
-// folder, and prints the sizes. `npm run size`.
+// Measures what `npm install -g simfleet` puts on a machine: packs the built program, installs the tarball into an
+// empty folder, and prints the sizes. `npm run size`.
 import { spawnSync } from "node:child_process";
 import { globSync, lstatSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -196,7 +196,7 @@ export function billOf(printed: string, shipped: readonly Shipped[]): Bill {
   };
 }
 
-/** npm marks packages as needed for development only, which is how bundled ones are installed, and where it found them. */
+/** npm marks packages as needed for development only, as bundled ones are installed, and where it found them. */
 function withoutProperties(component: Component & { readonly properties?: unknown }): Component {
   const { properties: _, ...rest } = component;
   return rest;

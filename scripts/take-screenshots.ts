@@ -1,7 +1,7 @@
 /**
  * Takes the screenshots of the dashboard for the README and docs/dashboard.md, as docs/pictures/dashboard-*.png: a
- * sandbox, a worker from dist/ and a run in progress, in the browser of the tests. `npm run screenshots`; with `-- --all`
- * every page in whole, light, dark and on a phone, into a temporary folder.
+ * sandbox, a worker from dist/ and a run in progress, in the browser of the tests. `npm run screenshots`; with
+ * `-- --all` every page in whole, light, dark and on a phone, into a temporary folder.
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

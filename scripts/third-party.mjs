@@ -1,5 +1,5 @@
-// What the built program contains of others: build.mjs writes their licenses into dist/THIRD-PARTY-NOTICES.txt, and their
-// names and versions into dist/third-party.json, which supply-chain.ts reads.
+// What the built program contains of others: build.mjs writes their licenses into dist/THIRD-PARTY-NOTICES.txt, and
+// their names and versions into dist/third-party.json, which supply-chain.ts reads.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { licensesFile } from "./program.mjs";

@@ -1,6 +1,6 @@
 /**
- * The limiters that `bench/peers.ts` compares, each used as its documentation advises for this platform: a fixed limit per
- * window, and a 429 that says after how many seconds to try again. All make the same calls over the same connections.
+ * The limiters that `bench/peers.ts` compares, each used as its documentation advises for this platform: a fixed limit
+ * per window, and a 429 that says after how many seconds to try again. All make the same calls over equal connections.
  */
 import { Queue, RateLimitError, Worker } from "bullmq";
 import Bottleneck from "bottleneck";
@@ -47,7 +47,7 @@ function waitMs({ secondsBeforeRefresh }: Response): number {
   return Math.max(100, secondsBeforeRefresh * 1_000);
 }
 
-/** As many loops as connections; each sends until its call is accepted, and waits after a 429 for as long as it says. */
+/** As many loops as connections; each sends until its call is accepted, and waits after a 429 as long as it says. */
 async function inLoops(
   { calls, connections }: Setup,
   send: () => Promise<Response>,
