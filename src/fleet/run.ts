@@ -11,10 +11,7 @@ export function isRunOver(state: RunState): boolean {
   return state === "completed" || state === "aborted" || state === "cancelled";
 }
 
-/**
- * Finished, with all outcomes recorded: calls that were in flight when it was interrupted have ended, and counts are
- * final.
- */
+/** Finished, with all outcomes recorded: calls in flight when it was interrupted have ended, and counts are final. */
 export function isRunSettled({ state, counts }: { readonly state: RunState; readonly counts: Tally }): boolean {
   return isRunOver(state) && counts.pending === 0;
 }

@@ -30,10 +30,7 @@ type ApplyTask = Extract<Task, { readonly job: "apply" }>;
 /** Task of an automation: an operation is applied to the SIMs of its events. */
 export type AutomationAction = Omit<ApplyTask, "profile" | "from"> | Exclude<Task, ApplyTask>;
 
-/**
- * Every kind of task, and whether it can change something on the platform; a new kind does not compile without an
- * entry.
- */
+/** Every kind of task, and whether it can change the platform; a new kind does not compile without an entry. */
 const changes: Readonly<Record<Task["job"], boolean>> = {
   sync: false,
   usage: false,

@@ -71,10 +71,7 @@ export function lookAt({ file }: Pick<Config, "file">): string {
   return stats === undefined ? "" : `${stats.ino} ${stats.mtimeMs} ${stats.size}`;
 }
 
-/**
- * The configuration with the tasks of a newer one, and the profiles that they name: their credentials may have been
- * replaced since.
- */
+/** The configuration with a newer one's tasks, and the profiles they name: their credentials may have been replaced. */
 function withTasksOf(config: Config, newer: Config): Config {
   const taken = ["sections", "seal", "profiles", "tasksHash"];
   const tasks = Object.entries(newer).filter(([key]) => taken.includes(key));

@@ -45,10 +45,7 @@ export function openState(options: SandboxOptions) {
     /** Number of class changes applied to a SIM; 0 for one that does not exist. */
     acceptedChanges: (id: string): number => read(id, (place) => sims.acceptedAt(place)) ?? 0,
 
-    /**
-     * How often each operation took effect on a SIM, by its SIM id or IMSI, including calls whose response a fault
-     * suppressed.
-     */
+    /** How often each operation took effect on a SIM, by SIM id or IMSI, also without a response, by a fault. */
     effectsOn: (id: string): Effects => read(id, (place) => sims.effectsAt(place)) ?? {},
 
     /** The record of a SIM by its SIM id or IMSI. */

@@ -211,10 +211,7 @@ export class PairKeeper {
     };
   }
 
-  /**
-   * Calls in flight still carry the retired pair, so its values stay registered with the scrubber for one more
-   * generation.
-   */
+  /** Calls in flight still carry the retired pair: its values stay with the scrubber for one more generation. */
   #retire(nextReason: RenewalReason): void {
     if (this.#current === undefined) return;
     forget(this.#retired);

@@ -156,10 +156,7 @@ function readJsonFault(text: string): PlatformFault | undefined {
   };
 }
 
-/**
- * The title of a page, or all its words without tags. Every repetition is bounded, so hostile pages cannot cause
- * backtracking.
- */
+/** The title of a page, or all its words without tags. Repetitions are bounded: no hostile page causes backtracking. */
 function findTitle(page: string): string {
   const title = /<title[^>]{0,200}>([^<]{1,1000})/i.exec(page)?.[1];
   return title ?? page.replace(/<[^>]{0,500}>?/g, " ");

@@ -93,10 +93,7 @@ export function openTransport({ answerTimeoutMs = 30_000, maxBodyBytes = 2 ** 22
 type Limits = Pick<TransportOptions, "clock"> & Readonly<Record<"answerTimeoutMs" | "maxBodyBytes", number>>;
 type Settle = Pick<PromiseWithResolvers<Answer>, "resolve" | "reject">;
 
-/**
- * Collects one response within its limits; has the handler methods of undici's dispatcher. What arrives after the end
- * is dropped.
- */
+/** Collects one response within its limits, as a handler of undici's dispatcher. What comes after it is dropped. */
 class Receiver {
   readonly #exchange: Exchange;
   readonly #limits: Limits;

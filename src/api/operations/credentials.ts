@@ -66,10 +66,7 @@ export const updateCredential = describedOperation<CredentialInput, CredentialSe
   output: credentialSet,
 });
 
-/**
- * Deletes a Credential Set; deleting one that is still referenced breaks whatever references it (interface, section 7,
- * rule 6).
- */
+/** Deletes a Credential Set; deleting a referenced one breaks what references it (interface, section 7, rule 6). */
 export const deleteCredential = describedOperation("deleteCredential", {
   fillings: { credentialsId: idOf },
   ...ignoresAnswer,

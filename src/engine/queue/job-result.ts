@@ -1,7 +1,4 @@
-/**
- * The result of a job, as a value. The work never calls the queue itself: queue-worker.ts translates the result for
- * BullMQ.
- */
+/** The result of a job, as a value. The work never calls the queue: queue-worker.ts translates it for BullMQ. */
 import type { PlatformError } from "#core/errors.ts";
 
 /** The work ended, successfully or not, or it continues later. */
