@@ -49,7 +49,8 @@ export function remoteWorker(
       method,
       headers,
       redirect: "error",
-      signal: interrupt,
+      // After Ctrl-C a command still deletes the plan that it asked about.
+      signal: interrupt.aborted && method === "DELETE" ? AbortSignal.timeout(againAfterMs) : interrupt,
       duplex: "half",
       body: isFile ? body : body === undefined ? null : JSON.stringify(body),
     };

@@ -90,8 +90,9 @@ describe("a plan that is not started", () => {
     expect(await harness.runs.record(id)).toMatchObject({ options: { callsPerMinute: 5 }, maxFailures: 1, waves });
   });
 
-  test("of simultaneous starts one starts it", async () => {
-    const { harness, id } = await setup();
+  test("of simultaneous starts one starts it, with other waves than it was planned with", async () => {
+    const { harness } = await setup();
+    const id = await planId(await harness.upload("/v1/plans?waves=1,2,3,4,5,100%25", harness.csv(40)));
     const start = (waves: string): Promise<Response> =>
       harness.ask(`/v1/runs?planId=${id}${waves}`, { as: "operator", method: "POST" });
     const canaries = ["", "&canary=1", "&canary=2", "", "&canary=3", "", "", "&canary=1"];

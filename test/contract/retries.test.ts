@@ -149,6 +149,28 @@ test("an undo by calls that must not be repeated is made once", async () => {
   expect(harness.sandbox.state.effectsOn(harness.simId(12))["putSimTags"]).toBe(2);
 });
 
+describe("a planned retry or undo", () => {
+  const start = (planId: string) => requests.send(`/v1/runs?planId=${planId}`, { method: "POST" });
+
+  test("an undo that was planned while its run was paused is refused once the run goes on", async () => {
+    const { runId } = await requests.start("operation=rename&rate=6", file("name", 23, 29, "slow"));
+    await until("a call was made", async () => (await harness.runs.show(runId)).counts.done > 0);
+    await requests.ask(`/v1/runs/${runId}/pause`, { method: "POST" });
+    await until("it stands still", async () => (await harness.runs.record(runId)).isHeld === false);
+    const { planId } = await requests.planOf({ undoOf: runId });
+    await requests.ask(`/v1/runs/${runId}/resume`, { method: "POST" });
+    expect(await start(planId)).toMatchObject({ status: 409, body: { code: "RUN_STATE_CONFLICT" } });
+  });
+
+  test("a retry is refused once its run is deleted, since another may have sent its rows", async () => {
+    const runId = await cancelledAfterLoss(26);
+    const { planId } = await requests.planOf({ retryOf: runId });
+    await requests.ask(`/v1/runs/${runId}`, { method: "DELETE" }, "admin");
+    expect(await start(planId)).toMatchObject({ status: 404, body: { code: "RUN_NOT_FOUND" } });
+    expect(await harness.redis().exists(`{simfleet}:run:${runId}`)).toBe(0);
+  });
+});
+
 describe("irreversible calls", () => {
   /** Needs its number by every surface, and takes no other. */
   async function needsNumber(path: string, words: readonly string[], calls: number): Promise<void> {

@@ -117,3 +117,13 @@ test("a local command tells the audit log what it has done", async () => {
     ],
   });
 });
+
+test("a file that apply rejects leaves no plan behind", async () => {
+  const path = join(harness.folder, "invalid.csv");
+  writeFileSync(path, `${harness.csv(2)}no/sense,s1.fast\n`);
+  for (const where of ["local", "remote"] as const) {
+    expect((await runCommand(harness, ["apply", path, "--yes"], where)).code).toBe(2);
+  }
+  const { runs } = await harness.runs.list({ limit: 100, state: "planned" });
+  expect(runs.map(({ name }) => name)).not.toContain("invalid.csv");
+});

@@ -116,6 +116,14 @@ describe("a run in waves with a gate", () => {
     expect([counts.done, waves?.parts.map((part) => part.sims)]).toEqual([100, [20, 30, 50]]);
   });
 
+  test("a plan with a gate keeps it: it is not started with another canary", async () => {
+    const body = `simId\n${take(10).join("\n")}\n`;
+    const { planId } = await ask<PlanDocument>(`/plans?${query(good, { waves: "5,100%" })}`, body);
+    await expect(ask(`/runs?planId=${planId}&canary=2`)).rejects.toThrow(`${planId} has a gate with its waves`);
+    const { runId } = await ask<RunReport>(`/runs?planId=${planId}`);
+    expect(await rests(runId)).toMatchObject({ state: "completed", waves: { gate } });
+  });
+
   test("a change that takes SIMs offline pauses after its first wave, with the numbers and the SIMs", async () => {
     const ids = take(200);
     const run = await rests((await start(ids, bad, { waves: "60,100%" })).runId);

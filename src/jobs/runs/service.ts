@@ -25,7 +25,7 @@ import type { RunReport, listRuns } from "./contract.ts";
 import type { Call } from "#contract/route.ts";
 import { reportOfRun } from "./report.ts";
 import { resultLines } from "./results/results.ts";
-import { readSettled, readWhenEnded } from "./results/sent-rows.ts";
+import { assertEnded, readSettled, readWhenEnded } from "./results/sent-rows.ts";
 import { type RetriedRows, retrySource, undoSource } from "./follow-up.ts";
 import { operationBucket } from "./work/row-call.ts";
 import { traced, tracing } from "#core/traced.ts";
@@ -215,7 +215,8 @@ export class RunService {
 
   /**
    * Starts exactly what was planned, in the waves and within the limits that are given now.
-   * @throws SimfleetError NOT_FOUND if the plan has expired, RUN_STATE_CONFLICT if it was started already; as `submit`
+   * @throws SimfleetError NOT_FOUND if the plan has expired; RUN_STATE_CONFLICT if it was started already, or the run
+   *   that it retries or undoes goes on again; REQUEST_INVALID for other waves of a plan with a gate; as `submit`
    * @throws ConfigError if the profile lacks credentials or an address
    */
   async start(
@@ -228,14 +229,26 @@ export class RunService {
     const { ledger, client, config } = this.#deps;
     const started = (): SimfleetError =>
       new SimfleetError("RUN_STATE_CONFLICT", `The plan ${planId} was already started, as the run of this ID`);
-    const plan = await this.plans.get(planId).catch(async (thrown: unknown) => {
+    const fail = async (thrown: unknown): Promise<never> => {
       throw (await this.exists(planId)) ? started() : thrown;
-    });
+    };
+    const plan = await this.plans.get(planId).catch(fail);
     const { run, report } = plan;
+    const sourceId = run.retryOf ?? run.undoOf;
     client(run.profile);
+    if (sourceId !== undefined) {
+      assertEnded(await readWhenEnded(sourceId, this.#deps), run.undoOf === undefined ? "retried" : "undone");
+    }
+    if (given.options.waves !== undefined && run.options.waves?.gate !== undefined) {
+      throw new SimfleetError(
+        "REQUEST_INVALID",
+        `The plan ${planId} has a gate with its waves: plan other waves again`,
+      );
+    }
     const options = { ...run.options, ...given.options };
     const state = firstState(report, { ...run, options }, { confirm: confirm ?? plan.confirm, policy: config.changes });
-    const { draftId, ...parts } = (given.options.waves && (await draftInWaves(run, options, this.#deps))) ?? {};
+    const drafted = given.options.waves && (await draftInWaves(run, options, this.#deps).catch(fail));
+    const { draftId, ...parts } = drafted ?? {};
     return this.#begin({ ...run.head, options, ...parts }, { by, calls: report.calls, state }, async (complete) => {
       const reply = await ledger.commit(complete, state, draftId, { takes: plan.takes, plan: "start" });
       if (reply === "expired") throw missing(planId);

@@ -56,11 +56,13 @@ export function applyCommand(context: Context): CommandUnknownOpts {
       const query = { profile, ...orderQueryOf(options), name, ...skipUnchanged };
       const plan = await client.call(createPlan, { query, rows });
       output.sayLines(planText(visibleIn(plan)));
-      assertAllValid(plan, { partial: options.partial === true });
-      // Wrong credentials show now, not after the first thousand rows have been submitted.
-      if (options.detach !== true) await app?.kernel.client(app.kernel.config.profile).whoAmI(context.io.interrupt);
       return startAsked(caller, context, {
         plan,
+        check: async () => {
+          assertAllValid(plan, { partial: options.partial === true });
+          // Wrong credentials show now, not after the first thousand rows have been submitted.
+          if (options.detach !== true) await app?.kernel.client(app.kernel.config.profile).whoAmI(context.io.interrupt);
+        },
         question: changesQuestion(plan),
         options,
         terminal: read === undefined ? undefined : openTerminal(),

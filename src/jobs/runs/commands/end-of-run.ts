@@ -35,6 +35,8 @@ export async function startAsked(
   how: {
     readonly plan: PlanDocument;
     readonly question: string;
+    /** Throws if it must not be started. */
+    readonly check?: () => Promise<void>;
     readonly options: ConfirmOptions & { readonly detach?: true | undefined; readonly out?: string | undefined };
     /** Where to ask, if standard input has other content. */
     readonly terminal?: ProcessIo["stdin"] | undefined;
@@ -47,6 +49,7 @@ export async function startAsked(
   const { planId } = plan;
   let run: RunReport | undefined;
   try {
+    await how.check?.();
     const confirmed = await confirmation({ ...plan, question }, options, { ...context.io, stdin: terminal });
     if (confirmed !== undefined) run = await client.call(startRun, { query: { planId, ...confirmed } });
   } finally {

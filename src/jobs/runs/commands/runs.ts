@@ -197,9 +197,9 @@ function undoCommand(context: Context): Command {
     const before = await client.call(routes.showRun, { params: { runId } });
     const { profile } = before;
     if (options.detach !== true) await assertCanWrite(options.out ?? resultsPathOf(before));
+    await app?.kernel.client(profile).whoAmI(io.interrupt);
     // Reports that there is nothing to undo before a useless sync.
     let plan = await client.call(routes.createPlan, { query: {}, rows: { undoOf: runId } });
-    await app?.kernel.client(profile).whoAmI(io.interrupt);
     if (options.sync) {
       await client.call(routes.deletePlan, { params: { planId: plan.planId } });
       // Without a terminal the confirmation may fail: do that before the sync.

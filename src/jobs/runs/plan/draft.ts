@@ -211,6 +211,7 @@ export async function draftInWaves(plan: RunRecord, options: RunOptions, deps: D
   const calls = plan.segments.reduce((sum, { callable }) => sum + callable, 0);
   const read = async (segment: number) => (await ledger.segment(plan, segment)).rows;
   try {
+    assertRoom(plan.total, await deps.memory(), "rows");
     return await inWaves({ segments: plan.segments, read }, writer, { ...plan, ...deps, options, calls });
   } catch (thrown) {
     await Promise.allSettled([writer.settled()]);

@@ -130,12 +130,15 @@ export async function followUp(
     refusal: calls > 0 ? undefined : (warnings[0] ?? "There is nothing to do."),
     typed: irreversible > 0 ? irreversible : undefined,
   });
-  if (!isMeant) {
-    await ask(`/v1/plans/${encodeURIComponent(planId)}`, { method: "DELETE" });
-    return undefined;
+  let started: RunReport | undefined;
+  try {
+    const query = { planId, ...(irreversible > 0 ? { confirm: irreversible } : {}) };
+    if (isMeant) started = await ask<RunReport>("/v1/runs", { method: "POST", query });
+  } finally {
+    // It may have expired, too.
+    if (!started) await ask(`/v1/plans/${encodeURIComponent(planId)}`, { method: "DELETE" }).catch(() => undefined);
   }
-  const query = { planId, ...(irreversible > 0 ? { confirm: irreversible } : {}) };
-  const started = await ask<RunReport>("/v1/runs", { method: "POST", query });
+  if (started === undefined) return undefined;
   goTo(hrefOf("runs", started.runId));
   return `Run ${started.runId} started.`;
 }

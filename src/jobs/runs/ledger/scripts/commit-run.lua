@@ -9,8 +9,8 @@
 --       9 the upload that it came with, or ''   10 number of fields of the other head that record who took the rows
 --       11 … these fields, then those of the head
 -- Returns 'committed'; 'exists' if there already is a run with this id; { field, run } if another run has taken rows;
---   'expired' if a segment or the plan has expired. Otherwise than 'committed' nothing is changed, except that the
---   draft is deleted unless it has expired; a plan is kept.
+--   'expired' if a segment, the plan or that run is gone. Unless it is 'committed' nothing is changed, except that the
+--   draft is deleted; a plan is kept.
 -- Atomic: everything. An existing run stays unchanged and the draft is deleted, so committing twice has no effect. A
 -- plan that is kept twice under one id is replaced. Of several runs that take the same rows, one is committed. A plan
 -- loses its expiry as it is started.
@@ -36,6 +36,11 @@ if not is_open or committed_by == attempt then
   drop_draft()
   -- The same draft is committed twice if the first response was lost.
   return committed_by == attempt and 'committed' or 'exists'
+end
+-- Who has taken its rows is not known anymore.
+if groups > 0 and redis.call('EXISTS', KEYS[7]) == 0 then
+  drop_draft()
+  return 'expired'
 end
 for i = 11, 10 + groups do
   local taken_by = redis.call('HGET', KEYS[7], ARGV[i])
