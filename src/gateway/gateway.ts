@@ -1,6 +1,6 @@
 /**
  * The gateway: an HTTP proxy in front of the platform for other tools. It spends the same quota as the runs, so that
- * nobody on the account gets a 429, and adds the pair, so that tools need no credentials. Who may use it is decided
+ * no caller of the account gets a 429, and adds the pair, so that tools need no credentials. Who may use it is decided
  * from a request's head alone: this machine, or whoever has the token, but no web page in a browser of this machine.
  */
 import { randomUUID } from "node:crypto";

@@ -130,7 +130,7 @@ async function* parseRecords(
     record_delimiter: ["\r\n", "\n", "\r"],
     relax_column_count: true,
     on_record: (cells: string[], at) => {
-      // Each record sets the expected length anew: the parser makes an error for each of another length, which takes
+      // Each record sets the expected length again: the parser makes an error for each of another length, which takes
       // ten times as long as the record. A reader of the rows checks the length.
       (parser.info as { records: number }).records = 0;
       const line = nextLine;

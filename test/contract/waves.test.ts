@@ -119,7 +119,7 @@ describe("a run in waves with a gate", () => {
   test("a plan with a gate keeps it: it is not started with another canary", async () => {
     const body = `simId\n${take(10).join("\n")}\n`;
     const { planId } = await ask<PlanDocument>(`/plans?${query(good, { waves: "5,100%" })}`, body);
-    await expect(ask(`/runs?planId=${planId}&canary=2`)).rejects.toThrow(`${planId} has a gate with its waves`);
+    await expect(ask(`/runs?planId=${planId}&canary=2`)).rejects.toThrow(`${planId} has waves with a gate`);
     const { runId } = await ask<RunReport>(`/runs?planId=${planId}`);
     expect(await rests(runId)).toMatchObject({ state: "completed", waves: { gate } });
   });

@@ -242,7 +242,7 @@ export class RunService {
     if (given.options.waves !== undefined && run.options.waves?.gate !== undefined) {
       throw new SimfleetError(
         "REQUEST_INVALID",
-        `The plan ${planId} has a gate with its waves: plan other waves again`,
+        `The plan ${planId} has waves with a gate: create a plan with the other waves`,
       );
     }
     const options = { ...run.options, ...given.options };

@@ -1,5 +1,5 @@
 /**
- * Checks of what faults must not leave behind: keys in Redis without an end, permits that nobody gives back, open files
+ * Checks of what faults must not leave behind: keys in Redis without an end, permits not given back, open files
  * and connections, memory, and secrets or internal errors in the log.
  */
 import { readdirSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
  * The real worker (src/worker.ts) in a process whose wall clock a parent can move: `Date` is wrapped before anything
- * else is loaded, as if somebody had set the machine's clock. The process ends with its parent.
+ * else is loaded, as if a user had set the machine's clock. The process ends with its parent.
  */
 import { fileURLToPath } from "node:url";
 
