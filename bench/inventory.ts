@@ -12,8 +12,8 @@
  * `--sims` is the size of the fleet in c, d and f, and the largest in b and e; a reads `--pages-of` SIMs, in pages of
  * `--limits`, from a platform that responds after `--latency` ms: with 0, only the work of the two is compared.
  */
-import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { open, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
@@ -25,8 +25,6 @@ import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { secretFields, usualFields } from "#fleet/sim/sim-fields.ts";
-import { redisConnections } from "#redis/connection.ts";
-import { attachRedis } from "#redis/embedded/embedded.ts";
 import { Keys } from "#redis/keys.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims/sims.ts";
@@ -35,6 +33,7 @@ import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
 import { type ListedSims, SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { bytesOfKeys, cpuSecondsOf, cpuSecondsOfRedis, runMeasured, usedMemory } from "./memory.ts";
+import { startOwnRedis } from "./own-redis.ts";
 import { startSandboxProcess } from "./simfleet-process.ts";
 
 const { values } = parseArgs({
@@ -54,13 +53,8 @@ const parts = new Set(values.only.split(","));
 const hasTimes = parts.has("d") && !parts.has("c");
 const sizes = [1_000, 10_000, 100_000, 1_000_000].filter((size) => size < max).concat(max);
 
-const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
-const dataDir = join(folder, "d");
+const { folder, dataDir, redis, close } = await startOwnRedis();
 const keys = new Keys();
-const cacheDir = join(homedir(), ".cache", "simfleet");
-const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
-const connections = redisConnections(embedded);
-const redis = connections.connect("bench");
 
 type Environment = Record<string, string>;
 type Table = Record<string, string | number>[];
@@ -405,9 +399,7 @@ try {
   if (parts.has("a")) await compareSpeed();
   if (["b", "c", "d", "e", "f"].some((part) => parts.has(part))) await measureSizes();
 } finally {
-  await connections.close();
-  await embedded.close();
-  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+  await close();
 }
 
 async function* shownOf<T, Shown>(

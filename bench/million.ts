@@ -8,19 +8,17 @@
  *   npm run bench:million -- --operation set-group
  */
 import { openAsBlob } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { minuteMs, systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { summarizeRun } from "#jobs/runs/results/run-summary.ts";
-import { redisConnections } from "#redis/connection.ts";
-import { attachRedis } from "#redis/embedded/embedded.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { Keys } from "#redis/keys.ts";
 import { bytesOfKeys, peakMegabytesOf, runMeasured, usedMemory } from "./memory.ts";
+import { startOwnRedis } from "./own-redis.ts";
 import { median } from "./peers/report.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { runSimfleet, startSandboxProcess, startWorker } from "./simfleet-process.ts";
@@ -35,7 +33,7 @@ const { values } = parseArgs({
 });
 const { operation } = values;
 const rows = Number(values.rows);
-const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
+const { folder, dataDir, redis, close } = await startOwnRedis();
 const file = join(folder, "fleet.csv");
 const { csv } = sampleRows(rows);
 const group = "11111111-2222-3333-4444-555555555555";
@@ -47,7 +45,6 @@ const groups = join(folder, "groups.json");
 await writeFile(groups, JSON.stringify([{ groupId: group }]));
 const unlimited = ["--limit", "Sim=1000000000", "--operations", "all"];
 const sandbox = await startSandboxProcess(["--ids-from", file, ...unlimited, "--groups-from", groups]);
-const dataDir = join(folder, "d");
 const soracom = { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" };
 const token = `sf_bench-${"x".repeat(32)}`;
 const env = {
@@ -69,10 +66,6 @@ async function timed(args: readonly string[], program?: string) {
 
 const report: Record<string, string> = {};
 let worker: Awaited<ReturnType<typeof startWorker>> | undefined;
-const cacheDir = join(homedir(), ".cache", "simfleet");
-const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
-const connections = redisConnections(embedded);
-const redis = connections.connect("bench");
 try {
   worker = values.run ? await startWorker(env) : undefined;
   const bare: number[] = [];
@@ -118,10 +111,8 @@ try {
   }
 } finally {
   await worker?.stop();
-  await connections.close();
-  await embedded.close();
   await sandbox.stop();
-  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+  await close();
 }
 console.log(`${rows} rows`);
 console.table(report);

@@ -5,6 +5,10 @@
  *   npm run bench                      one process and four; 950 rows, and 1,000, which fill each window to its end
  *   npm run bench -- --rounding down   another way of rounding seconds-before-refresh
  *   npm run bench -- --competitor 5    next to another caller that spends 5 calls per second
+ *   npm run bench -- --peers           simfleet's limiter next to others, all cells, five rounds; about 40 minutes
+ *   npm run bench -- --peers --write   the same, kept for `npm run docs`; of chosen cells or limiters, what was written
+ *                                      of the others stays
+ *   npm run bench -- --peers --rounds 1 --cells "windows of 1 s,4 processes" --limiters "simfleet,Bottleneck"
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,6 +17,7 @@ import { parseArgs } from "node:util";
 import { systemClock } from "#core/time.ts";
 import { startSandbox } from "#sandbox/server.ts";
 import { minTimeMs } from "./min-time.ts";
+import { comparePeers } from "./peers/compare.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { type SimfleetProcess, runSimfleet, startWorker } from "./simfleet-process.ts";
 
@@ -26,6 +31,11 @@ const { values } = parseArgs({
     processes: { type: "string", default: "1,4" },
     competitor: { type: "string", default: "0" },
     connections: { type: "string", default: "32" },
+    peers: { type: "boolean", default: false },
+    rounds: { type: "string", default: "5" },
+    cells: { type: "string" },
+    limiters: { type: "string" },
+    write: { type: "boolean", default: false },
   },
 });
 const limit = Number(values.limit);
@@ -109,21 +119,25 @@ async function measure(rows: number, processes: number): Promise<Result> {
   }
 }
 
-const results: Result[] = [];
-for (const rows of values.rows.split(",").map(Number)) {
-  for (const processes of values.processes.split(",").map(Number)) results.push(await measure(rows, processes));
+async function measureAll(): Promise<void> {
+  const results: Result[] = [];
+  for (const rows of values.rows.split(",").map(Number)) {
+    for (const processes of values.processes.split(",").map(Number)) results.push(await measure(rows, processes));
+  }
+  console.log(
+    `${limit} calls per ${periodMs / 1_000} s, rounding ${values.rounding}, latency ${latencyMs.join(" to ")} ms`,
+  );
+  console.table(
+    results.map(({ rows, processes, seconds, minSeconds, ratio, throttled, windows }) => ({
+      rows,
+      processes,
+      "run s": seconds.toFixed(2),
+      "min s": minSeconds.toFixed(2),
+      "min / run": ratio.toFixed(3),
+      "answers of 429": throttled,
+      "calls per window": windows,
+    })),
+  );
 }
-console.log(
-  `${limit} calls per ${periodMs / 1_000} s, rounding ${values.rounding}, latency ${latencyMs.join(" to ")} ms`,
-);
-console.table(
-  results.map(({ rows, processes, seconds, minSeconds, ratio, throttled, windows }) => ({
-    rows,
-    processes,
-    "run s": seconds.toFixed(2),
-    "min s": minSeconds.toFixed(2),
-    "min / run": ratio.toFixed(3),
-    "answers of 429": throttled,
-    "calls per window": windows,
-  })),
-);
+
+await (values.peers ? comparePeers(values) : measureAll());

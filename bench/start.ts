@@ -9,16 +9,15 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { redisConnections } from "#redis/connection.ts";
-import { attachRedis } from "#redis/embedded/embedded.ts";
 import { startSandbox } from "#sandbox/server.ts";
 import { cpuSecondsOf } from "./memory.ts";
+import { startOwnRedis } from "./own-redis.ts";
 import { startWorker } from "./simfleet-process.ts";
 
 const { values } = parseArgs({
@@ -56,14 +55,10 @@ async function measure(args: readonly string[], env: NodeJS.ProcessEnv, hookFile
   return { wall, cpu: Number(/^cpu (\S+)$/m.exec(stderr)?.[1]) };
 }
 
-const folder = await mkdtemp(join(tmpdir(), "startup-"));
+const { folder, dataDir, redis, close } = await startOwnRedis();
 const sandbox = await startSandbox({ port: 0 });
-const dataDir = join(folder, "data");
 const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
 const path = process.env.PATH ?? "";
-const embedded = await attachRedis({ dataDir, cacheDir: join(cacheHome, "simfleet"), path });
-const connections = redisConnections(embedded);
-const redis = connections.connect("bench");
 try {
   const hookFile = join(folder, "hook.cjs");
   await writeFile(hookFile, hook);
@@ -117,10 +112,8 @@ try {
   const sorted = readyMs.toSorted((a, b) => a - b);
   console.log(`ready after     ${secondsText(sorted[0])} to ${secondsText(sorted.at(-1))}, ${starts} starts`);
 } finally {
-  await connections.close();
-  await embedded.close();
   await sandbox.close();
-  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  await close();
 }
 
 async function measureIdle(pid: number): Promise<void> {

@@ -5,14 +5,12 @@
  *   npm run bench:throughput
  *   npm run bench:throughput -- --latency 0 --connections 32
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { redisConnections } from "#redis/connection.ts";
-import { attachRedis } from "#redis/embedded/embedded.ts";
 import { cpuSecondsOfRedis, runMeasured } from "./memory.ts";
+import { startOwnRedis } from "./own-redis.ts";
 import { median } from "./peers/report.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { startSandboxProcess } from "./simfleet-process.ts";
@@ -27,17 +25,12 @@ const { values } = parseArgs({
 });
 const rows = Number(values.rows);
 
-const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
+const { folder, dataDir, redis, socketPath, close } = await startOwnRedis();
 const file = join(folder, "fleet.csv");
 await writeFile(file, sampleRows(rows).csv);
 const limits = ["--limit", "Sim=1000000000", "--limit", "Auth=1000000"];
 const sandbox = await startSandboxProcess(["--ids-from", file, ...limits, "--latency", values.latency]);
-const dataDir = join(folder, "d");
 const env = { ...sandbox.environment, SIMFLEET_DATA_DIR: dataDir };
-const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
-const embedded = await attachRedis({ dataDir, cacheDir, path: process.env.PATH ?? "" });
-const toRedis = redisConnections(embedded);
-const redis = toRedis.connect("bench");
 
 interface Cost {
   /** Rows per second. */
@@ -76,7 +69,7 @@ function simfleet(connections: number): Promise<Cost> {
 function peer(kind: "bare" | "bullmq", connections: number): Promise<Cost> {
   const script = fileURLToPath(new URL("row-loop.ts", import.meta.url));
   const address = sandbox.environment.SIMFLEET_ENDPOINT_GLOBAL ?? "";
-  const args = [kind, address, file, String(connections), embedded.socketPath];
+  const args = [kind, address, file, String(connections), socketPath];
   return costOf(() => runMeasured(args, env, script), Number);
 }
 
@@ -113,9 +106,7 @@ try {
   }
 } finally {
   await sandbox.stop();
-  await toRedis.close();
-  await embedded.close();
-  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+  await close();
 }
 console.log(`${rows} rows, a platform that takes ${values.latency} ms, medians of ${values.rounds} rounds`);
 console.table(table);

@@ -1,4 +1,4 @@
-/** The results of `bench/peers.ts` as tables for docs/reference/performance.md, where `npm run docs` puts them. */
+/** The results of `npm run bench -- --peers` as tables for docs/reference/performance.md (`npm run docs`). */
 export interface Measured {
   readonly ratio: number;
   readonly throttled: number;
