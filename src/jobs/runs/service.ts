@@ -382,7 +382,7 @@ export class RunService {
 
   /** How many runs are in progress. */
   async running(): Promise<number> {
-    return (await this.#deps.ledger.active()).filter(({ state }) => state === "running").length;
+    return (await this.#deps.ledger.running()).length;
   }
 
   /** How many live processes work on the runs of a profile. */

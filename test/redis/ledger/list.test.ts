@@ -24,3 +24,12 @@ it("listing 515 runs takes one script call per hundred runs and one per quota", 
   expect(page.runs.map(({ counts }) => counts.total)).toEqual(Array.from({ length: 515 }, () => 1));
   expect(commands.filter((name) => name.startsWith("eval")).length).toBeLessThanOrEqual(6 + 2 * 2);
 });
+
+it("a running run is found again, however many have come after it", async () => {
+  const redis = connect();
+  const { ledger } = runServiceOn({ redis, keys });
+  const old = await submit(ledger, [[1]], { createdAtMs: 1 });
+  const later = Array.from({ length: 1_000 }, (_, n) => [2_000 + n, `r-later-${n}`]);
+  await redis.zadd(keys.runs(), ...later.flat());
+  expect((await ledger.running()).map(({ runId }) => runId)).toContain(old.runId);
+});

@@ -220,8 +220,9 @@ export class Ledger {
   }
 
   /** The runs of a profile's account, or of all, that have started and are not over. */
-  async active(profile?: string): Promise<RunRecord[]> {
-    const runs = await this.read((await this.#redis.smembers(this.#keys.runsStarted())).toSorted());
+  async active(profile?: string, but: ReadonlySet<string> = new Set()): Promise<RunRecord[]> {
+    const ids = (await this.#redis.smembers(this.#keys.runsStarted())).filter((runId) => !but.has(runId));
+    const runs = await this.read(ids.toSorted());
     const owners = new Map(Object.entries(await this.#redis.hgetall(this.#keys.quotaOwners())));
     const ownerOf = (name: string): string => owners.get(name) ?? name;
     const isMeant = (run: RunRecord): boolean => profile === undefined || ownerOf(run.profile) === ownerOf(profile);
@@ -246,11 +247,9 @@ export class Ledger {
     failOnAny(await ending.exec());
   }
 
-  /** Running runs among the last thousand, newest first. */
-  async running(but: ReadonlySet<string> = new Set()): Promise<RunRecord[]> {
-    const ids = (await this.#redis.zrevrange(this.#keys.runs(), 0, 999)).filter((runId) => !but.has(runId));
-    const states = await Promise.all(ids.map((runId) => this.#redis.hget(this.#keys.run(runId), "state")));
-    return this.read(ids.filter((_, i) => states[i] === "running"));
+  /** The running runs, newest first. */
+  async running(but?: ReadonlySet<string>): Promise<RunRecord[]> {
+    return (await this.active(undefined, but)).filter(({ state }) => state === "running").toReversed();
   }
 
   /** State and tally of the last thousand runs. */
