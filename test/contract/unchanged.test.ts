@@ -102,6 +102,15 @@ test("a plan, its run and its undo say what changes: the account, and values bef
   expect(entries).toContainEqual(expect.objectContaining({ target: runId, made: undoId, about, result: "done" }));
 });
 
+test("a plan that leaves unchanged SIMs out looks again when it starts", async () => {
+  const requests = new RunRequests(harness);
+  const plan = await requests.plan("skipUnchanged=true", harness.csv(3, "s1.standard"));
+  await requests.become({ speedClass: "s1.standard" }, [0, 1]);
+  const { runId } = await requests.ask<RunReport>(`/v1/runs?planId=${plan.planId}`, { method: "POST" });
+  expect(plan.calls).toBe(3);
+  expect(await requests.ended(runId)).toMatchObject({ calls: 1, counts: { done: 1, skipped: 2 } });
+});
+
 test("a local command tells the audit log what it has done", async () => {
   const path = join(harness.folder, "local.csv");
   writeFileSync(path, `simId,speedClass\n${harness.simId(1)},s1.slow\n`);

@@ -34,7 +34,7 @@ export interface KnownFleet {
   readonly skipUnchanged?: boolean | "fresh";
 }
 
-const unchangedReason = "the SIM is already as requested, according to the inventory";
+export const unchangedReason = "the SIM is already as requested, according to the inventory";
 
 /** Looks up each row once, in the order of the rows. */
 export async function* classifyRows(
@@ -196,7 +196,7 @@ export function beforeOf(
   return values;
 }
 
-function isAlready(changes: readonly FieldChange[], before: readonly (string | null)[] | undefined): boolean {
+export function isAlready(changes: readonly FieldChange[], before: readonly (string | null)[] | undefined): boolean {
   return changes.length > 0 && before !== undefined && changes.every(([, after], i) => after === before[i]);
 }
 

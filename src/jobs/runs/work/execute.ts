@@ -33,7 +33,7 @@ import type { Kernel } from "#kernel/kernel.ts";
 import type { RunWatch } from "./run-watch.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
-import { beforeOf } from "../plan/classify.ts";
+import { beforeOf, isAlready, unchangedReason } from "../plan/classify.ts";
 
 /** A row fails after this many calls without a usable response. */
 const maxAttempts = 10;
@@ -246,6 +246,7 @@ class SegmentWork {
     const { profile } = this.#run;
     const account = this.#context.account(profile);
     const wasSent = this.#unsafe.wasSent(place);
+    if (open.isUnchanged && !wasSent) return { kind: "skipped", reason: unchangedReason };
     if (row.onlyIf !== undefined && !wasSent) {
       const present = await inventory.sim(profile, row.key);
       const changed = row.onlyIf.find(([field, value]) => (fieldInputOf(present, field) ?? null) !== value);
@@ -492,9 +493,14 @@ async function lockOpenRows(
     inventory.facts(run.profile),
     ledger.lock(run, locks),
   ]);
+  const { options, startedAtMs = 0 } = run;
   const found = open.map((one, i): OpenRow => {
-    const present = beforeOf(one.changes, known[i], facts);
-    return { ...one, before: valuesBefore(one, present), basisMs: known[i]?.updatedAtMs };
+    const sim = known[i];
+    const present = beforeOf(one.changes, sim, facts);
+    // What changed after the start may be the work of a call of this run whose process died before it was settled.
+    const mayBeLeftOut = options.skipUnchanged === true && sim?.goneAtMs === undefined;
+    const isUnchanged = mayBeLeftOut && (sim?.updatedAtMs ?? 0) < startedAtMs && isAlready(one.changes, present);
+    return { ...one, isUnchanged, before: valuesBefore(one, present), basisMs: sim?.updatedAtMs };
   });
   return { rows: found, tries };
 }
@@ -505,7 +511,7 @@ async function lockOpenRows(
  */
 function valuesBefore({ row, changes }: Pick<OpenRow, "row" | "changes">, present: FieldValues): FieldValues {
   if (present === undefined || row.before === undefined) return row.before ?? present;
-  return changes.every(([, after], i) => after === present[i]) ? row.before : present;
+  return isAlready(changes, present) ? row.before : present;
 }
 
 /** Why a row is left alone whose SIM has changed since. */

@@ -22,6 +22,8 @@ export interface OpenRow {
   readonly before: FieldValues;
   /** When the SIM had last changed in the inventory; undefined: it does not know the SIM. */
   readonly basisMs: number | undefined;
+  /** Whether it is left out, since its SIM is as requested by now. */
+  readonly isUnchanged: boolean;
 }
 
 /** The result of one attempt of one row. */
@@ -29,7 +31,7 @@ export type TryResult =
   | { readonly kind: "done"; readonly shown?: ShownSim }
   /** The platform answered that the SIM is already as requested. */
   | { readonly kind: "already"; readonly reason: string }
-  /** No call was made, because the SIM has changed since the row was submitted. */
+  /** No call was made: the SIM has changed since the row was submitted. */
   | { readonly kind: "skipped"; readonly reason: string }
   | { readonly kind: "rejected"; readonly reason: string }
   /** Does not count as an attempt: the quota is spent, the run's own rate applies, or the platform is unreachable. */
