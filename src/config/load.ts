@@ -34,7 +34,7 @@ import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
 import { readYaml, valueAt, type OwnedTree, type Tree } from "./file/yaml-file.ts";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isOurs } from "#core/files/open-file.ts";
 import { isDeploymentFile } from "./value-types.ts";
 
@@ -257,7 +257,7 @@ function hashOfTasks(settings: object, read: Known["sections"], sections: readon
     return [`["${key}",${isHashedAsRead ? JSON.stringify(read[key]) : written}]`];
   });
   if (said.length === 0) return undefined;
-  return createHash("sha256").update(`[${said.toSorted().join()}]`).digest("hex").slice(0, 12);
+  return hash("sha256", `[${said.toSorted().join()}]`).slice(0, 12);
 }
 
 // Decides whether a configuration file can be trusted. A file that contains secrets must meet the rules for secret

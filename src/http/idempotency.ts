@@ -3,7 +3,7 @@
  * kept for a day and sent again. The key keeps the id of the object being created, so a request repeated after its
  * process died creates the same object, or finds that it exists. A lock keeps two from creating it at once.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { aboutOf, type Creation, type Route } from "#contract/route.ts";
 import { errorCatalogue, SimfleetError } from "#core/errors.ts";
@@ -54,8 +54,8 @@ export async function once(store: Store, exchange: Exchange, creation: Creation<
     if (key === undefined) return await send(reply, makeAnswer(exchange, await create(creation.newId()), creation));
     const sha256 = creation.sha256 ?? exchange.sha256;
     const claim = await claimKey(store, {
-      id: computeDigest(actorOf(request.principal), request.method, request.routeOptions.url, key),
-      fingerprint: computeDigest(request.url, sha256 ?? JSON.stringify(request.body ?? null)),
+      id: toDigest(actorOf(request.principal), request.method, request.routeOptions.url, key),
+      fingerprint: toDigest(request.url, sha256 ?? JSON.stringify(request.body ?? null)),
       ref: creation.newId(),
     });
     if ("status" in claim) return await send(reply.header("idempotent-replayed", "true"), claim);
@@ -138,6 +138,6 @@ function keyIn({ headers }: FastifyRequest): string | undefined {
   throw new SimfleetError("REQUEST_INVALID", "An Idempotency-Key must have 1 to 255 visible ASCII characters");
 }
 
-function computeDigest(...parts: readonly unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+function toDigest(...parts: readonly unknown[]): string {
+  return hash("sha256", JSON.stringify(parts));
 }

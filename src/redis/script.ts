@@ -1,5 +1,5 @@
 /** A Lua script loaded from files. It is run by digest, and sent in full only if Redis does not have it cached. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { ChainableCommander } from "ioredis";
 
@@ -20,7 +20,7 @@ export class Script {
 
   private constructor(source: string) {
     this.#source = source;
-    this.#digest = createHash("sha1").update(source).digest("hex");
+    this.#digest = hash("sha1", source);
   }
 
   /** Reads the parts of one script, ordered by dependency. */

@@ -4,7 +4,7 @@
  * and as a parsed URL after, since `..` and similar values survive every encoding function. Values of letters, digits,
  * `_` and `-` alone, as nearly all are, cannot leave their segment and are not parsed.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
 import type { PathGroup } from "#fleet/deployment-operation.ts";
@@ -96,7 +96,7 @@ export function bucketOf(operation: Pick<Operation<never, unknown>, "quota">, ow
  */
 export function quotaOwner(operatorId: string, { host, prefix }: Pick<Address, "host" | "prefix">): string {
   const isPlain = /^[\w-]{1,64}$/.test(operatorId);
-  const digest = isPlain ? "" : `~${createHash("sha256").update(operatorId).digest("hex").slice(0, 16)}`;
+  const digest = isPlain ? "" : `~${hash("sha256", operatorId).slice(0, 16)}`;
   return `${isPlain ? operatorId : operatorId.slice(0, 40).replaceAll(/[^\w-]/g, "_")}${digest}@${host}${prefix}`;
 }
 

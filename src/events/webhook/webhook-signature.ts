@@ -21,7 +21,7 @@ export interface SignedParts {
  */
 export function signaturesOf({ id, timestampSeconds, body }: SignedParts, secrets: readonly Secret[]): string {
   const signed = `${id}.${timestampSeconds}.${body}`;
-  return secrets.map((secret) => `v1,${computeDigest(signed, secret).toString("base64")}`).join(" ");
+  return secrets.map((secret) => `v1,${sign(signed, secret).toString("base64")}`).join(" ");
 }
 
 /** The headers of a received message; absent ones are undefined. */
@@ -53,7 +53,7 @@ export function signatureFault(
     .flatMap((one) => (one.startsWith("v1,") ? [Buffer.from(one.slice("v1,".length), "base64")] : []));
   let isSigned = false;
   for (const secret of secrets) {
-    const digest = computeDigest(`${id}.${timestamp}.${body}`, secret);
+    const digest = sign(`${id}.${timestamp}.${body}`, secret);
     // Compare all, so that the timing reveals nothing.
     for (const one of given) isSigned = (one.length === digest.length && timingSafeEqual(one, digest)) || isSigned;
   }
@@ -66,7 +66,7 @@ export function isSameKey(one: Secret, other: Secret): boolean {
   return a !== undefined && b !== undefined && a.length === b.length && timingSafeEqual(a, b);
 }
 
-function computeDigest(signed: string, secret: Secret): Buffer {
+function sign(signed: string, secret: Secret): Buffer {
   const key = webhookKey(secret.reveal());
   if (key === undefined) throw new RangeError("the secret of a webhook is whsec_ and base64");
   return createHmac("sha256", key).update(signed).digest();

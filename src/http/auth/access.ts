@@ -3,7 +3,7 @@
  * a JWT of an identity provider (jwt.ts). Every token is compared with every hash of the configuration in constant
  * time, so that the response time reveals nothing.
  */
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { TokenOptions } from "#config/sections/http.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
@@ -47,12 +47,17 @@ export function openAccess({ tokens, adminToken, stored, jwt, clock }: AccessOpt
     return { ...token, kind: "token", sha256: Buffer.from(sha256, "hex") };
   });
   if (adminToken !== undefined) {
-    configured.push({ name: "admin", role: "admin", kind: "admin-token", sha256: computeDigest(adminToken) });
+    configured.push({
+      name: "admin",
+      role: "admin",
+      kind: "admin-token",
+      sha256: hash("sha256", adminToken, "buffer"),
+    });
   }
 
   /** Looks up stored tokens. Tokens of the configuration need no Redis. */
   const findBearer = async (token: string): Promise<Principal | undefined> => {
-    const digest = computeDigest(token);
+    const digest = hash("sha256", token, "buffer");
     let bearer: Principal | undefined;
     for (const { sha256, ...known } of configured) {
       if (timingSafeEqual(digest, sha256)) bearer = known;
@@ -85,10 +90,6 @@ export function openAccess({ tokens, adminToken, stored, jwt, clock }: AccessOpt
 
 /** Form of the tokens that `tokens create` makes. Nothing else is looked up. */
 const storedForm = /^sf_[A-Za-z0-9_-]{43}$/;
-
-function computeDigest(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
-}
 
 // Checks every request before its route runs: the `Host` header is ours, the caller is known, and the caller's role
 // allows the route. A route that declares no role keeps the server from starting.

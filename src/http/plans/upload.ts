@@ -3,7 +3,7 @@
  * a run. A file is passed on as it arrives, and never stored: whoever reads it makes rows of it. An upload that is too
  * large or stalls is rejected at once.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { Readable } from "node:stream";
 import type { Multipart } from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
@@ -166,7 +166,7 @@ function namedRows(body: unknown): Rows {
   const { where = "", sims, retryOf, undoOf, outcomes: which, lines, reason, operation, speedClass } = data;
   const given = Object.entries(data.set ?? {}).map(([name, value]) => [name, String(value)] as const);
   const set = { ...(speedClass === undefined ? {} : { speedClass }), ...Object.fromEntries(given) };
-  const rows = { operation, set, sha256: createHash("sha256").update(JSON.stringify(data)).digest("hex") };
+  const rows = { operation, set, sha256: hash("sha256", JSON.stringify(data)) };
   if (sims !== undefined) return { ...rows, from: { sims } };
   if (retryOf !== undefined) return { ...rows, from: { retryOf, outcomes: which, lines, reason } };
   if (undoOf !== undefined) return { ...rows, from: { undoOf } };

@@ -3,7 +3,7 @@
  * receive the same secret twice: a file is replaced by an identical one, a program gets the rotation's id in
  * SIMFLEET_ROTATION_ID, and a message's id contains the rotation's id.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SimfleetError, codeOf, messageOf } from "#core/errors.ts";
@@ -61,7 +61,7 @@ export class SinkError extends SimfleetError {
 
 /** Identifies a sink without revealing its arguments or address. */
 export function sinkKey(sink: Sink): string {
-  return createHash("sha256").update(JSON.stringify(sink)).digest("base64url").slice(0, 16);
+  return hash("sha256", JSON.stringify(sink), "base64url").slice(0, 16);
 }
 
 /** Name for display: arguments and URL paths are left out, since they may be confidential. */

@@ -2,7 +2,7 @@
  * What decides whether planned rows become a run, and in which state. Every run is started through here: from a plan
  * that was kept, from rows that come with the request, as a retry, or as an undo.
  */
-import { createHash, randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { RunState } from "#fleet/run.ts";
 import { withoutContent } from "#intake/columns.ts";
@@ -95,7 +95,7 @@ const tailLength = 8;
 
 /** Derives a run id from a key; the same key always gives the same id: `r-20261120-103045-x7k2m9ab`. */
 export function runIdFor(key: string, wallMs: number): string {
-  const digest = createHash("sha256").update(key).digest();
+  const digest = hash("sha256", key, "buffer");
   const tail = Array.from({ length: tailLength }, (_, i) => idAlphabet[(digest[i] ?? 0) % idAlphabet.length]).join("");
   const stamp = new Date(wallMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
   return `r-${stamp}-${tail}`;

@@ -11,7 +11,7 @@
  *   starting | running -> idle, paused  so many failures in a row pause the schedule
  *   any       -> idle, paused        three workers have died there
  */
-import { randomBytes, createHash } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { messageOf } from "#core/errors.ts";
 import { clockToleranceMs, every, isoTime, minuteMs, secondMs } from "#core/time.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
@@ -363,7 +363,7 @@ const maxCounted = 1_000;
 /** The jitter added to a schedule's time; the same in every process. */
 export function jitterOf({ name, jitterMs }: Pick<Schedule, "name" | "jitterMs">, dueMs: number): number {
   if (jitterMs === 0) return 0;
-  const digest = createHash("sha256").update(`${name} ${dueMs}`).digest();
+  const digest = hash("sha256", `${name} ${dueMs}`, "buffer");
   return Math.floor((digest.readUInt32BE(0) / 2 ** 32) * jitterMs);
 }
 

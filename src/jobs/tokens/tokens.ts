@@ -2,7 +2,7 @@
  * The bearer tokens of the control API in Redis, in addition to those of the configuration. Only the SHA-256 of a token
  * is stored. Workers look tokens up with each request, so a new one is valid and a revoked one invalid at once.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import { inTime, isoTime, minuteMs, secondMs } from "#core/time.ts";
 import { type RecordOf, reportOf } from "#contract/fields.ts";
@@ -83,7 +83,7 @@ export function openTokens({ redis, keys, clock, configured }: Deps) {
       }
       const token = `sf_${randomBytes(32).toString("base64url")}`;
       const stored: StoredToken = { ...wanted, createdAtMs: nowMs, createdBy: by };
-      await redis.hset(key, createHash("sha256").update(token).digest("hex"), JSON.stringify(stored));
+      await redis.hset(key, hash("sha256", token), JSON.stringify(stored));
       return { ...describe(stored, {}), token };
     },
 
