@@ -1,8 +1,7 @@
 /**
- * Forecasts when runs make their calls. It plays the queues as they work: the runs of one queue come one after the
- * other; queues that share a quota take turns of so many calls as each has connections; a window gives half of its
- * calls at once and the rest evenly, unless the work ends in it (bucket-permits.lua). A run with its own rate leaves
- * what it may not use to the next, unless its segments hold all places of its queue; after a longer wait it frees them.
+ * Forecasts when runs make their calls. The runs of one queue come one after the other, and queues that share a quota
+ * take turns, so that each makes as many calls as another one meanwhile. A run with a rate of its own leaves what it
+ * may not use to the next, unless its segments hold all places of its queue; after a longer wait it frees them.
  */
 import { keepAnswers } from "#core/kept.ts";
 import { minuteMs } from "#core/time.ts";
@@ -34,183 +33,80 @@ export function aheadOf(found: Forecast | undefined): RunReport["ahead"] {
   return { ...found.ahead, startsInSeconds: Math.ceil(found.startMs / 1_000) };
 }
 
-const stepsPerWindow = 24;
-const maxSteps = 5_000;
-/** Less than this of a call is nothing. */
-const tiny = 1e-6;
 /** A longer wait for the run's own rate gives the place to others. */
 const patienceMs = 2_000;
+/** How often the calls of runs with a rate are estimated, each time with a better estimate of the time. */
+const estimates = 4;
 
-interface Playing {
-  readonly demand: Demand;
-  readonly all: number;
-  left: number;
-  /** Calls that its own rate allows now. */
-  allowed: number;
-  startMs: number | undefined;
-}
-
-/** Calls that a queue makes before another one does. */
-interface Turn {
-  readonly runs: Playing[];
-  left: number;
-}
-
-/** `slots`: segments of a queue in progress at once; `lanes`: calls of a queue in line at once. */
-interface Places {
-  readonly slots: number;
-  readonly lanes: number;
-}
-
-/** @param demands of runs that share the quota, in the order in which they have started */
-export function forecast(demands: readonly Demand[], quota: QuotaView, places: Places): ReadonlyMap<string, Forecast> {
-  const play = new Play(demands, places);
-  const { periodMs } = quota;
-  let window = toWindow(quota, 0);
-  let nowMs = 0;
-  for (let step = 0; step < maxSteps && play.open > 0; step += 1) {
-    if (nowMs >= window.endMs - tiny) {
-      window = toWindow({ ...quota, left: quota.limit, untilRefreshMs: periodMs }, nowMs);
-    }
-    const { calls, spread, endMs } = window;
-    const availableAt = (atMs: number): number =>
-      play.open > calls - window.used ? calls - (spread * (endMs - atMs)) / window.lengthMs : calls;
-    // The later, the coarser: beyond many windows, their calls are as good as evenly spread.
-    const lengthMs = Math.max(periodMs / stepsPerWindow, nowMs / 50);
-    const isCoarse = lengthMs > periodMs;
-    const toMs = isCoarse ? nowMs + lengthMs : Math.min(nowMs + lengthMs, endMs);
-    if (isCoarse) window.endMs = toMs;
-    else window.used += play.serve(availableAt(nowMs) - window.used, nowMs, 0);
-    play.pass(toMs - nowMs);
-    const maxCalls = isCoarse ? (calls * lengthMs) / periodMs : availableAt(toMs) - window.used;
-    window.used += play.serve(maxCalls, nowMs, toMs - nowMs);
-    nowMs = toMs;
-  }
-  return play.forecasts;
-}
-
-/** The queues, and whose turn it is. */
-class Play {
-  /** Forecasts of the runs that have ended, by run. */
-  readonly forecasts = new Map<string, Forecast>();
-  readonly #runs: readonly Playing[];
-  /** The first one is served. */
-  readonly #turns: Turn[];
-  readonly #places: Places;
-
-  constructor(demands: readonly Demand[], places: Places) {
-    this.#places = places;
-    this.#runs = demands.map((demand): Playing => {
-      const all = addUp(demand.segments) - demand.made;
-      const allowed = demand.callsPerMinute === undefined ? Number.POSITIVE_INFINITY : 1;
-      return { demand, all, left: all, allowed, startMs: undefined };
-    });
-    for (const run of this.#runs) if (run.all <= tiny) this.#end(run, 0);
-    this.#turns = this.#firstTurns();
-  }
-
-  /** Calls still to be made. */
-  get open(): number {
-    return this.#runs.reduce((sum, { left }) => sum + left, 0);
-  }
-
-  /** Time passes: runs with a rate of their own may make more calls. */
-  pass(ms: number): void {
-    for (const run of this.#runs) {
-      const { callsPerMinute = Number.POSITIVE_INFINITY } = run.demand;
-      run.allowed = Math.min(1, run.allowed) + (callsPerMinute * ms) / minuteMs;
-    }
-  }
-
-  /** Makes so many calls at most, evenly over a time. @returns how many */
-  serve(budget: number, fromMs: number, lengthMs: number): number {
-    let left = Math.max(0, budget);
-    for (let passed = 0; left > tiny && passed < this.#turns.length;) {
-      const turn = this.#turns[0];
-      if (turn === undefined) break;
-      const maxCalls = Math.min(left, turn.left);
-      const made = this.#serveQueue(turn.runs, maxCalls, (more) => fromMs + lengthMs * (1 - (left - more) / budget));
-      left -= made;
-      turn.left -= made;
-      passed = made > tiny ? 0 : passed + 1;
-      if (made > maxCalls - tiny && turn.left > tiny) continue;
-      turn.left = this.#places.lanes;
-      this.#turns.push(...this.#turns.splice(0, 1));
-    }
-    return Math.max(0, budget) - left;
-  }
-
-  /** @param timeOf the instant after so many calls of them */
-  #serveQueue(runs: Playing[], maxCalls: number, timeOf: (made: number) => number): number {
-    let made = 0;
-    let held = 0;
-    for (const run of runs.filter(({ left }) => left > tiny)) {
-      if (made > maxCalls - tiny || held >= this.#places.slots) break;
-      const calls = Math.min(maxCalls - made, run.left, run.allowed);
-      if (calls > tiny) {
-        made += calls;
-        run.left -= calls;
-        run.allowed -= calls;
-        run.startMs ??= timeOf(made);
-        if (run.left <= tiny) this.#end(run, timeOf(made));
+/**
+ * @param demands of runs that share the quota, in the order in which they have started
+ * @param how `slots`: segments of a queue in progress at once; `of`: the runs to forecast
+ */
+export function forecast(
+  demands: readonly Demand[],
+  quota: QuotaView,
+  { slots, of }: { readonly slots: number; readonly of: (runId: string) => boolean },
+): ReadonlyMap<string, Forecast> {
+  const queues = Map.groupBy(demands, ({ queue }) => queue);
+  const forecastOf = (own: Demand): Forecast => {
+    const { queue, callsPerMinute = Number.POSITIVE_INFINITY, soaksMs } = own;
+    const sameQueue = queues.get(queue) ?? [];
+    const before = sameQueue.slice(0, sameQueue.indexOf(own));
+    const others = [...queues.values()].filter((runs) => runs !== sameQueue);
+    const heldMs = addUp(before.map((run) => holdsAllFor(run, slots)));
+    /** When so many of its calls are made, and what comes before the last of them. */
+    const after = (calls: number) => {
+      let [atMs, ahead] = [0, noCalls];
+      for (let n = 0; n < estimates; n += 1) {
+        const inQueue = takeFirst(before, Number.POSITIVE_INFINITY, atMs);
+        const all = [inQueue, ...others.map((runs) => takeFirst(runs, inQueue.calls + calls, atMs))];
+        ahead = { runs: all.flatMap(({ runs }) => runs), calls: addUp(all.map((some) => some.calls)) };
+        const ownMs = ((calls - 1) * minuteMs) / callsPerMinute;
+        atMs = Math.max(timeOfCall(ahead.calls + calls, quota), heldMs + ownMs);
       }
-      const { callsPerMinute = Number.POSITIVE_INFINITY } = run.demand;
-      // A run whose next call is far off leaves its place to others. One without a rate has taken all calls or ended.
-      if (minuteMs / callsPerMinute > patienceMs) runs.push(...runs.splice(runs.indexOf(run), calls > tiny ? 1 : 0));
-      else if (run.left > tiny && run.allowed < 1) held += openSegments(run, this.#places.slots);
-    }
-    return made;
-  }
-
-  /**
-   * The turns as they are now. One queue is being served, and what is left of its turn comes first; that is a whole
-   * turn if the others have come after it and had none yet.
-   */
-  #firstTurns(): Turn[] {
-    const queues = [...Map.groupBy(this.#runs, ({ demand }) => demand.queue).values()];
-    const heads = queues.flatMap((runs) => {
-      const first = runs.find(({ left }) => left > tiny);
-      return first === undefined ? [] : [{ runs, made: first.demand.made, at: this.#runs.indexOf(first) }];
-    });
-    const turns = heads.map(({ runs, made, at }) => {
-      const isFirst = heads.every((other) => other.runs === runs || (other.made < 1 && other.at > at));
-      return { runs, left: this.#places.lanes - (isFirst ? 0 : made % this.#places.lanes), isServed: made >= 1 };
-    });
-    return turns.toSorted((a, b) => a.left - b.left || Number(b.isServed) - Number(a.isServed));
-  }
-
-  #end(run: Playing, atMs: number): void {
-    const before = this.#runs.filter((other) => other !== run && other.all - other.left > 0.5);
-    const calls = Math.round(before.reduce((sum, { all, left }) => sum + all - left, 0));
-    const ahead = { runs: before.map(({ demand }) => demand.runId), calls };
-    const { runId, soaksMs } = run.demand;
-    this.forecasts.set(runId, { startMs: run.startMs ?? atMs, endMs: atMs + soaksMs, ahead });
-    run.left = 0;
-  }
+      return { atMs, ahead: { ...ahead, calls: Math.round(ahead.calls) } };
+    };
+    if (own.left < 0.5) return { startMs: 0, endMs: soaksMs, ahead: noCalls };
+    const { atMs, ahead } = after(own.left);
+    return { startMs: after(Math.min(1, own.left)).atMs, endMs: atMs + soaksMs, ahead };
+  };
+  return new Map(demands.filter(({ runId }) => of(runId)).map((own) => [own.runId, forecastOf(own)]));
 }
 
-/** How many segments of a run hold or await a place. The calls of a run with a rate come from all that hold one. */
-function openSegments({ demand: { segments }, left }: Playing, slots: number): number {
-  let over = addUp(segments) - left;
-  for (let at = 0; at < segments.length; at += slots) {
-    over -= addUp(segments.slice(at, at + slots));
-    if (over < -tiny) return segments.length - at;
+type Ahead = Forecast["ahead"];
+
+const noCalls: Ahead = { runs: [], calls: 0 };
+
+/** The first calls of a queue's runs, at most so many, as far as the rates of the runs allow them until then. */
+function takeFirst(runs: readonly Demand[], maxCalls: number, untilMs: number): Ahead {
+  const taken = { runs: [] as string[], calls: 0 };
+  for (const run of runs) {
+    const { runId, callsPerMinute } = run;
+    const allowed = callsPerMinute === undefined ? maxCalls : 1 + (callsPerMinute * untilMs) / minuteMs;
+    const calls = Math.min(run.left, allowed, maxCalls - taken.calls);
+    if (calls < 0.5) continue;
+    taken.runs.push(runId);
+    taken.calls += calls;
   }
-  return 0;
+  return taken;
+}
+
+/** How long the segments of a run with a rate hold all places of its queue, ms. */
+function holdsAllFor({ callsPerMinute = Number.POSITIVE_INFINITY, segments, left }: Demand, slots: number): number {
+  if (minuteMs / callsPerMinute > patienceMs) return 0;
+  const atLast = addUp(segments.slice(segments.length - (segments.length % slots)));
+  return (Math.max(0, left - atLast) * minuteMs) / callsPerMinute;
+}
+
+/** When the quota allows so many calls from now on, ms. */
+function timeOfCall(calls: number, { limit, left, reserved, untilRefreshMs, periodMs }: QuotaView): number {
+  const now = Math.max(left === limit ? 1 : 0, left - reserved * Math.min(1, untilRefreshMs / periodMs));
+  if (calls <= now) return 0;
+  return untilRefreshMs + (Math.ceil((calls - now) / Math.max(1, limit - reserved)) - 1) * periodMs;
 }
 
 function addUp(counts: readonly number[]): number {
   return counts.reduce((sum, one) => sum + one, 0);
-}
-
-/** The current window of a quota, as the forecast uses it. */
-function toWindow({ limit, left, reserved, yields, untilRefreshMs, periodMs }: QuotaView, nowMs: number) {
-  const part = Math.min(1, untilRefreshMs / periodMs);
-  const calls = Math.max(left === limit ? 1 : 0, left - reserved * part);
-  const atOnce = Math.max(0, Math.min(calls, left - (limit / 2) * part));
-  const spread = yields ? calls - atOnce : 0;
-  /** `calls`: all of it; `spread`: how many of them are spread over it; `used`: how many are made. */
-  return { calls, spread, lengthMs: untilRefreshMs, endMs: nowMs + untilRefreshMs, used: 0 };
 }
 
 // Reads what a forecast needs.
@@ -227,13 +123,13 @@ export interface ForecastDeps extends Pick<Kernel, "limiter" | "workerRegistry" 
 
 /** The running runs are read once a second at most: there may be many, and many that ask. */
 export function forecaster({ ledger, limiter, workerRegistry, clock, config }: ForecastDeps) {
-  const { periodMs, connections } = config.limits;
+  const { periodMs } = config.limits;
   const running = keepAnswers<RunRecord[]>(clock, 1_000);
 
   /** @param shown runs as they are now */
   return async (shown: readonly RunRecord[], plan?: Starting): Promise<ReadonlyMap<string, QuotaForecast>> => {
-    const ids = [...shown.map(({ runId }) => runId), plan?.runId ?? ""];
-    const others = await running(ids.join(" "), () => ledger.running(new Set(ids)));
+    const ids = new Set([...shown.map(({ runId }) => runId), plan?.runId ?? ""]);
+    const others = await running([...ids].join(" "), () => ledger.running(ids));
     const all = [...others, ...shown]
       .filter(({ state, problem }) => state === "running" && (problem === undefined || !isLasting(problem)))
       .toSorted((a, b) => queuedAtMs(a) - queuedAtMs(b));
@@ -247,10 +143,10 @@ export function forecaster({ ledger, limiter, workerRegistry, clock, config }: F
       const [queue = ""] = sharing.map((demand) => demand.queue);
       const state = states.get(queue);
       const view = state === undefined ? undefined : toQuotaView(state, periodMs);
-      if (view === undefined || !sharing.some(({ runId }) => ids.includes(runId))) continue;
+      if (view === undefined || !sharing.some(({ runId }) => ids.has(runId))) continue;
       const processes = Math.max(1, (await workerRegistry.workers(queueName(queue))).length);
-      const [slots, lanes] = [segmentsAtOnce * processes, connections * processes];
-      for (const [runId, one] of forecast(sharing, view, { slots, lanes })) {
+      const how = { slots: segmentsAtOnce * processes, of: (runId: string) => ids.has(runId) };
+      for (const [runId, one] of forecast(sharing, view, how)) {
         found.set(runId, { ...one, quota, refreshMs: view.untilRefreshMs });
       }
     }
@@ -267,34 +163,35 @@ function demandOfRun(run: RunRecord, taken = 0): Demand {
   return toDemand(run, sent === 0 ? 0 : Math.max(0, run.tally.pending - taken) / sent, run);
 }
 
-/** Calls of a plan or a run; reads of SIMs come last, the soaks after them. @param left share of calls still to make */
-function toDemand(run: Planned, left: number, { wave = 0 }: Partial<Pick<RunRecord, "wave">> = {}) {
+/** Calls of a plan or a run; reads of SIMs come last, the soaks after them. @param share of its calls still to make */
+function toDemand(run: Planned, share: number, { wave = 0 }: Partial<Pick<RunRecord, "wave">> = {}) {
   const calls = run.segments.map(({ callable }) => callable);
+  const reads = run.waves.slice(wave).map(({ judged }) => judged);
   const { runId, bucket: queue, options } = run;
   return {
     runId,
     queue,
     callsPerMinute: options.callsPerMinute,
     /** Calls of its segments, in their order. */
-    segments: [...calls, ...run.waves.slice(wave).map(({ judged }) => judged)] as readonly number[],
-    /** Calls that it has made. */
-    made: addUp(calls) * (1 - left),
+    segments: [...calls, ...reads] as readonly number[],
+    /** Calls that it has yet to make. */
+    left: addUp(calls) * share + addUp(reads),
     /** How long it soaks between its waves. */
     soaksMs: Math.max(0, run.waves.length - 1 - wave) * (options.waves?.soakMs ?? 0),
   };
 }
 
 function toQuotaView(state: BucketState, periodMs: number) {
-  const { limit, left = limit, reserved = 0, needed, kept, nowMs, refreshLatestMs = nowMs } = state;
+  const { limit, left = limit, reserved = 0, needed, nowMs, refreshLatestMs = nowMs } = state;
   if (limit === undefined || left === undefined) return undefined;
+  // Of a quota that was idle for long no window is known: the next call begins one.
+  const isIdle = refreshLatestMs <= nowMs;
   return {
     limit,
-    left,
+    left: isIdle ? limit : left,
     /** Calls of each period that are left to other callers. */
     reserved: Math.max(reserved, needed),
-    /** Whether calls are spread over a window for the sake of others. */
-    yields: kept !== undefined,
-    untilRefreshMs: Math.max(0, refreshLatestMs - nowMs),
+    untilRefreshMs: isIdle ? periodMs : refreshLatestMs - nowMs,
     periodMs,
   };
 }
