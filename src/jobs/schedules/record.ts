@@ -3,6 +3,7 @@
  * revision in which the record was read, so if several processes see the same time come, one of them acts. work.ts
  * lists the moves.
  */
+import { every, secondMs } from "#core/time.ts";
 import { type Change, type RecordFields, stateStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import type { Schedule } from "./config.ts";
@@ -67,6 +68,9 @@ export type ScheduleChange = Change<Omit<ScheduleRecord, "profile" | "revision">
 
 export type ScheduleLog = ReturnType<typeof scheduleLog>;
 
+/** A lease without renewal expires after this time: its process died. */
+const leaseMs = 15 * secondMs;
+
 export function scheduleLog(deps: StoreDeps) {
   const { redis, keys } = deps;
   const store = stateStore(fields, deps, (name) => keys.of("schedule", name));
@@ -81,5 +85,27 @@ export function scheduleLog(deps: StoreDeps) {
   const isNewMessage = async (name: string, messageId: string, seconds: number): Promise<boolean> =>
     (await redis.set(keys.of("schedule", name, "message", messageId), "1", "EX", seconds, "NX")) === "OK";
 
-  return { record, move: store.move, update: store.update, isNewMessage };
+  const leaseOn = (name: string, executionId: string): string => keys.of("schedule", name, "lease", executionId);
+  /** Whether a process does an execution alone. */
+  const isLeased = async (name: string, executionId: string): Promise<boolean> =>
+    (await redis.exists(leaseOn(name, executionId))) === 1;
+  /**
+   * Does what leaves no record of its own, in one process at a time; after the death of one, the next may do it.
+   * @returns undefined while another process does it, or has just done it
+   */
+  const doAlone = async <T>(name: string, executionId: string, work: () => Promise<T>): Promise<T | undefined> => {
+    const lease = leaseOn(name, executionId);
+    if ((await redis.set(lease, "", "PX", leaseMs, "NX")) !== "OK") return undefined;
+    const stopRenewing = every(leaseMs / 3, () => void redis.pexpire(lease, leaseMs).catch(() => undefined));
+    try {
+      return await work();
+    } catch (thrown) {
+      await redis.del(lease);
+      throw thrown;
+    } finally {
+      stopRenewing();
+    }
+  };
+
+  return { record, move: store.move, update: store.update, isNewMessage, isLeased, doAlone };
 }

@@ -20,7 +20,7 @@ import type { Incident } from "#engine/queue/job-result.ts";
 import { MovedByAnother, type StepResult, type Steps, again, move, runSteps, wait } from "#engine/steps.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { Schedule } from "./config.ts";
-import { changesPlatform } from "#fleet/task.ts";
+import { type Task, changesPlatform } from "#fleet/task.ts";
 import type { Tasks } from "#jobs/tasks/tasks.ts";
 import type { EndedExecution, Execution, ScheduleChange, ScheduleLog, ScheduleRecord, Stretch } from "./record.ts";
 import type { Cron } from "#fleet/time/cron.ts";
@@ -37,6 +37,9 @@ interface Poll {
   readonly context: ScheduleContext;
   readonly nowMs: number;
 }
+
+/** Tasks that are over when they have begun, so that no work is found under the id of their execution. */
+const unrecorded: ReadonlySet<Task["job"]> = new Set(["usage", "report"]);
 
 type ScheduleState = "due" | "queued" | "starting" | "running" | "idle";
 type ScheduleResult = StepResult<ScheduleChange>;
@@ -179,6 +182,8 @@ async function start(poll: Poll): Promise<ScheduleResult> {
   const { task, profile, name } = schedule;
   const { execution } = poll.record;
   if (execution === undefined) return again;
+  const isAlone = unrecorded.has(task.job);
+  if (isAlone && (await context.log.isLeased(name, execution.id))) return waitUntil(nowMs + pollIntervalMs, poll);
   const endMs = execution.by === undefined ? windowEndMs(schedule, execution.dueMs) : Number.POSITIVE_INFINITY;
   const isLate = (): boolean => context.clock.wallMs() > endMs;
   const beginning = { key: execution.id, by: `schedule:${name}`, sinceMs: execution.startedAtMs, isLate };
@@ -201,7 +206,9 @@ async function start(poll: Poll): Promise<ScheduleResult> {
     if (schedule.frozen === "wait") return waitUntil(untilMs, poll);
     return ended(poll, execution, { result: "skipped", reason: `changes are frozen: ${freeze.reason}` });
   }
-  const begun = await context.tasks.begin(task, beginning);
+  const begin = () => context.tasks.begin(task, beginning);
+  const begun = await (isAlone ? context.log.doAlone(name, execution.id, begin) : begin());
+  if (begun === undefined) return waitUntil(nowMs + pollIntervalMs, poll);
   if (typeof begun === "string") return ended(poll, execution, { result: "done", reason: begun });
   const started = { ...execution, ref: begun };
   return move({ execution: started }, executionEvent(schedule, "schedule.started", started, { by: execution.by }));
