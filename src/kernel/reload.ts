@@ -33,11 +33,12 @@ export function watchConfig({ config, logger, accounts }: Kernel, load: () => Co
     try {
       const newer = load();
       isRejected = false;
-      if (needsRestart(config, newer)) {
+      const isSame = newer.tasksHash === config.tasksHash;
+      // Changed profiles are taken with changed tasks only.
+      if (needsRestart(config, newer) || (isSame && !haveEqualProfiles(config, newer))) {
         logger.warn("the configuration has changes that need a restart; only changes of tasks are applied without one");
       }
-      if (newer.tasksHash === config.tasksHash)
-        return logger.info("the configuration was read: its tasks are the same");
+      if (isSame) return logger.info("the configuration was read: its tasks are the same");
       next = { config: withTasksOf(config, newer), seen: lastRead };
       stop();
       changed.abort();
@@ -83,6 +84,11 @@ function needsRestart(config: Config, newer: Config): boolean {
   const { warnings: _, ...rest } = withTasksOf(config, newer);
   const { warnings: __, ...all } = newer;
   return !isDeepStrictEqual(rest, all);
+}
+
+/** Whether two configurations have the same profiles; of secrets, only where they are is compared. */
+function haveEqualProfiles(config: Config, newer: Config): boolean {
+  return JSON.stringify(config.profiles) === JSON.stringify(newer.profiles);
 }
 
 // Each worker announces what its tasks are, so that commands and `check` can compare it with their own.

@@ -63,6 +63,17 @@ describe.concurrent("the configuration of a running worker", () => {
     expect((await worker.ended).code).toBe(0);
   });
 
+  test("a profile that is added without a task is not taken, and the log says that it needs a restart", async () => {
+    const { harness, worker } = await withWorker();
+    await using _ = harness;
+    const added = "other: { coverage: g, credentials: { authKeyId: keyId-other, authKey: secret-other } }";
+    await harness.write("simfleet.yaml", `${nightly}# the same profiles\n`);
+    await until("it is read", () => worker.stderr.includes("its tasks are the same"));
+    expect(worker.stderr).not.toContain("need a restart");
+    await harness.write("simfleet.yaml", `${nightly}profiles: { ${added} }\n`);
+    await until("it says so", () => worker.stderr.includes("the configuration has changes that need a restart"));
+  });
+
   test("a change that comes while the worker restarts its work is taken next", async () => {
     const { harness, worker } = await withWorker();
     await using _ = harness;
