@@ -24,14 +24,15 @@ export const usageSection = { key: "usage", schema, read: readUsage };
 /** An amount of data in a day or month, in bytes, above which the usage of a SIM is reported. */
 export type Threshold = ReturnType<typeof readUsage>["thresholds"][number];
 
-function readUsage({ thresholds: written }: z.output<typeof schema>, { fieldsOf, selected }: Known, report: Report) {
+function readUsage({ thresholds: written }: z.output<typeof schema>, { fieldsOf, profiles }: Known, report: Report) {
+  const fields = [...new Set(profiles.flatMap(fieldsOf))];
   const thresholds = written.map(({ where, over, ...threshold }, nth) => {
     const at = `usage.thresholds.${nth}`;
     if (written.findIndex(({ name }) => name === threshold.name) < nth) {
       report.fault(`${at}.name`, `${threshold.name} is the name of another threshold.`);
     }
     const fault = (message: string): void => report.fault(`${at}.where`, message);
-    const filter = where === undefined ? everySim : readFilter(where, fieldsOf(selected), fault);
+    const filter = where === undefined ? everySim : readFilter(where, fields, fault);
     const unit = byteUnits.get(over.replace(/^[\d. ]+/, "")) ?? 0;
     return { ...threshold, where: filter ?? everySim, over: Math.round(Number.parseFloat(over) * unit) };
   });

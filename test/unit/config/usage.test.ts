@@ -32,6 +32,13 @@ it.each([
   expect(problemsOf(thresholds(entry))).toEqual([expect.stringMatching(problem)]);
 });
 
+it("a filter can name the key of the SIMs of any profile", () => {
+  const profiles = "profiles: { default: { coverage: g }, old: { coverage: jp, wording: subscribers } }\n";
+  const entry = '{ name: a, over: 1B, per: day, where: "imsi=440101234567890 or simId=1" }';
+  const few = "inventory: { fields: [status] }\n";
+  expect(problemsOf(`${profiles}${few}${thresholds(entry)}`)).toEqual([]);
+});
+
 it("thresholds can come from the environment", () => {
   const usage = load("deployment: soracom\n", { SIMFLEET_USAGE_THRESHOLDS: "[{ name: a, over: 1KB, per: day }]" });
   expect(usage.thresholds).toMatchObject([{ name: "a", over: 1_000 }]);
