@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { answer, quotaHeaders, startOpenPlatform, type Handler, clientTo } from "../../unit/api/support.ts";
@@ -10,9 +10,20 @@ const setup = (options: FleetOptions = {}): Promise<FleetHarness> => FleetHarnes
 /** A fleet that is listed by a platform of this handler. */
 async function setupOn(handler: Handler, pageLimit?: number): Promise<FleetHarness> {
   const fleet = await setup({ sims: 1 });
-  const { client } = clientTo(await startOpenPlatform(handler));
-  fleet.account = { ...fleet.account, client, pageLimit };
+  await listBy(fleet, handler);
+  fleet.account = { ...fleet.account, pageLimit };
   return fleet;
+}
+
+/** Lets a platform of this handler list the fleet. */
+async function listBy(fleet: FleetHarness, handler: Handler): Promise<void> {
+  const { client } = clientTo(await startOpenPlatform(handler));
+  fleet.account = { ...fleet.account, client };
+}
+
+async function syncFields(fleet: FleetHarness, fields: readonly string[]): Promise<void> {
+  fleet.account = fleet.keeping(fields);
+  await fleet.sync();
 }
 
 /** Records of which 4 MiB hold some 415. */
@@ -22,13 +33,21 @@ const large = Array.from({ length: 1_500 }, (_, n) => ({
   filler: "x".repeat(10_000),
 }));
 
-/** A signal that aborts once so many pages have been asked for. */
+/** Acts once so many more pages have been asked for. */
+function actAfterPages(fleet: FleetHarness, pages: number, act: () => void): void {
+  const last = fleet.listCalls + pages;
+  const poll = setInterval(() => {
+    if (fleet.listCalls < last) return;
+    clearInterval(poll);
+    act();
+  }, 1);
+  onTestFinished(() => clearInterval(poll));
+}
+
+/** A signal that aborts once so many more pages have been asked for. */
 function afterPages(fleet: FleetHarness, pages: number): AbortSignal {
   const cut = new AbortController();
-  const poll = setInterval(() => {
-    if (fleet.listCalls >= pages) cut.abort(new Error("interrupted"));
-  }, 1);
-  cut.signal.addEventListener("abort", () => clearInterval(poll));
+  actAfterPages(fleet, pages, () => cut.abort(new Error("interrupted")));
   return cut.signal;
 }
 
@@ -87,21 +106,26 @@ describe("sync of the entire fleet", () => {
     expect([...(await fleet.known()).keys()]).toEqual(imsis);
   });
 
-  it("a sync finds nested IMSIs and never stores private keys", async () => {
-    const places = {
-      imsi: parseRecordPath("profiles.*.primaryImsi"),
-      subscription: parseRecordPath("profiles.*.subscribers.*.subscription"),
-    };
-    const fleet = await setup({ sims: 40, records: "soracom", selection: { places } });
+  const places = {
+    imsi: parseRecordPath("profiles.*.primaryImsi"),
+    subscription: parseRecordPath("profiles.*.subscribers.*.subscription"),
+  };
+  const nested: FleetOptions = { sims: 40, records: "soracom", selection: { places } };
+
+  it("a sync finds nested IMSIs", async () => {
+    const fleet = await setup(nested);
     await fleet.sync();
     for (const [simId, document] of await fleet.known()) {
       const place = fleet.sandbox.state.placeOf(simId) ?? -1;
       expect(document.imsi).toBe(fleet.sandbox.state.sims.imsiAt(place));
       expect(document.subscription).toMatch(/^plan/);
     }
-    // Not even when somebody asks for the whole object around it.
-    fleet.account = fleet.keeping(["profiles", "imsi"]);
+  });
+
+  it("a sync stores no private keys even when the whole object around them is selected", async () => {
+    const fleet = await setup(nested);
     await fleet.sync();
+    await syncFields(fleet, ["profiles", "imsi"]);
     const dump = JSON.stringify(await redis.hgetall(keys.sims(fleet.profile)));
     expect(dump).toContain("primaryImsi");
     expect(dump).not.toContain("arcClientPeerPrivateKey");
@@ -127,18 +151,23 @@ describe("changes found by a sync", () => {
     ]);
   });
 
-  it("a sync emits changes field by field, and which SIMs are new or gone", async () => {
+  /** A fleet of which one SIM was changed, one removed and one added, after the first sync. */
+  async function setupChanged() {
     const fleet = await setup({ sims: 50, pageSize: 20 });
     const { sims } = fleet.sandbox.state;
-    const [a = "", b = ""] = [3, 21].map((place) => sims.simIdAt(place));
+    const [changed = "", removed = ""] = [3, 21].map((place) => sims.simIdAt(place));
     const tags = { site: "berlin", old: "1" };
-    fleet.sandbox.fleet.edit(a, { speedClass: "s1.slow", status: "active", groupId: "g-1", tags });
+    fleet.sandbox.fleet.edit(changed, { speedClass: "s1.slow", status: "active", groupId: "g-1", tags });
     await fleet.sync();
-    fleet.sandbox.fleet.edit(a, { speedClass: "s1.fast", groupId: null, tags: { site: "osaka", new: "2" } });
-    fleet.sandbox.fleet.remove([b]);
+    fleet.sandbox.fleet.edit(changed, { speedClass: "s1.fast", groupId: null, tags: { site: "osaka", new: "2" } });
+    fleet.sandbox.fleet.remove([removed]);
     const [added = ""] = fleet.sandbox.fleet.add(1);
-    const { state } = await fleet.sync();
-    expect(state).toMatchObject({ sims: 50, added: 1, changed: 1, gone: 1, returned: 0 });
+    return { fleet, changed, removed, added };
+  }
+
+  it("a sync emits changes field by field, and which SIMs are new or gone", async () => {
+    const { fleet, changed: a, removed: b, added } = await setupChanged();
+    await fleet.sync();
     const second = { by: "external", cause: "s-2" };
     expect(await fleet.events(["sim.added", "sim.changed", "sim.gone", "sim.returned"])).toEqual([
       { type: "sim.changed", sim: a, field: "groupId", before: "g-1", ...second },
@@ -149,8 +178,14 @@ describe("changes found by a sync", () => {
       { type: "sim.added", sim: added, ...second },
       { type: "sim.gone", sim: b, ...second },
     ]);
+  });
+
+  it("a sync counts and stores which SIMs are new, changed or gone", async () => {
+    const { fleet, removed } = await setupChanged();
+    const { state } = await fleet.sync();
+    expect(state).toMatchObject({ sims: 50, added: 1, changed: 1, gone: 1, returned: 0 });
     expect(await fleet.known()).toEqual(fleet.listed());
-    expect([...(await fleet.known("gone")).keys()]).toEqual([b]);
+    expect([...(await fleet.known("gone")).keys()]).toEqual([removed]);
     expect(await fleet.inventory.facts(fleet.profile)).toMatchObject({ known: 50, gone: 1, isComplete: true });
   });
 
@@ -181,50 +216,59 @@ describe("changes found by a sync", () => {
     expect(await fleet.events(["sim.changed"])).toEqual([]);
   });
 
-  it("a sync emits no change for a field whose storage starts or stops, only for later changes of it", async () => {
+  /** A fleet of which two more fields are stored since its second sync, and the id of one of its SIMs. */
+  async function setupGrown() {
     const fleet = await setup({ sims: 10 });
-    fleet.account = fleet.keeping(["speedClass"]);
-    await fleet.sync();
-    fleet.account = fleet.keeping(["speedClass", "moduleType", "sessionStatus.online"]);
-    await fleet.sync();
+    await syncFields(fleet, ["speedClass"]);
+    await syncFields(fleet, ["speedClass", "moduleType", "sessionStatus.online"]);
+    return { fleet, sim: fleet.sandbox.state.sims.simIdAt(4) };
+  }
+
+  it("a sync emits no change for a field whose storage starts, only for later changes of it", async () => {
+    const { fleet, sim } = await setupGrown();
     expect(await fleet.events(["sim.changed"])).toEqual([]);
-    const sim = fleet.sandbox.state.sims.simIdAt(4);
-    expect((await fleet.known()).get(sim)).toMatchObject({
-      moduleType: "nano",
-      sessionStatus: { online: expect.any(Boolean) },
-    });
-    fleet.account = fleet.keeping(["speedClass", "moduleType"]);
-    await fleet.sync();
-    expect(await fleet.events(["sim.changed"])).toEqual([]);
-    expect((await fleet.known()).get(sim)).not.toHaveProperty("sessionStatus");
+    const stored = { moduleType: "nano", sessionStatus: { online: expect.any(Boolean) as boolean } };
+    expect((await fleet.known()).get(sim)).toMatchObject(stored);
+    await syncFields(fleet, ["speedClass", "moduleType"]);
     fleet.sandbox.fleet.edit(sim, { moduleType: "embedded" });
     await fleet.sync();
-    expect(await fleet.events(["sim.changed"])).toMatchObject([
-      { sim, field: "moduleType", before: "nano", after: "embedded" },
-    ]);
+    const change = { sim, field: "moduleType", before: "nano", after: "embedded" };
+    expect(await fleet.events(["sim.changed"])).toMatchObject([change]);
+  });
+
+  it("a sync emits no change for a field whose storage stops", async () => {
+    const { fleet, sim } = await setupGrown();
+    await syncFields(fleet, ["speedClass", "moduleType"]);
+    expect(await fleet.events(["sim.changed"])).toEqual([]);
+    expect((await fleet.known()).get(sim)).not.toHaveProperty("sessionStatus");
   });
 });
 
 describe("fleets that change during a sync", () => {
-  it("a sync of a changing fleet stores what the list showed and marks no listed SIM as gone", async () => {
+  /** A fleet of which three SIMs were removed, and to which 30 were added, in the middle of its second sync. */
+  async function setupChanging() {
     const fleet = await setup({ sims: 200, pageSize: 20, latencyMs: 3, hostileCursors: true });
     await fleet.sync();
-    await fleet.begin();
-    const work = fleet.work();
-    const { sims } = fleet.sandbox.state;
-    const removed = [2, 90, 199].map((place) => sims.simIdAt(place));
+    const removed = [2, 90, 199].map((place) => fleet.sandbox.state.sims.simIdAt(place));
     let added: string[] = [];
-    const change = setInterval(() => {
-      if (added.length > 0 || fleet.listCalls < 15) return;
+    actAfterPages(fleet, 5, () => {
       added = fleet.sandbox.fleet.add(30);
       fleet.sandbox.fleet.remove(removed);
-    }, 1);
-    await work;
-    clearInterval(change);
+    });
+    await fleet.sync();
     expect(added).toHaveLength(30);
+    return { fleet, removed };
+  }
+
+  it("a sync of a changing fleet marks no listed SIM as gone", async () => {
+    const { fleet, removed } = await setupChanging();
     // One that was listed before it was removed goes with the next sync; none that is still there went.
     const gone = new Set((await fleet.known("gone")).keys());
     for (const sim of gone) expect(removed).toContain(sim);
+  });
+
+  it("the sync after that of a changing fleet has stored and emitted what the list shows", async () => {
+    const { fleet, removed } = await setupChanging();
     await fleet.sync();
     expect(await fleet.known()).toEqual(fleet.listed());
     expect([...(await fleet.known("gone")).keys()].toSorted()).toEqual(removed.toSorted());
@@ -239,8 +283,7 @@ describe("interrupted syncs", () => {
     const fleet = await setup({ sims: 200, pageSize: 10, latencyMs: 2 });
     await fleet.sync();
     fleet.sandbox.fleet.remove(Array.from({ length: 5 }, (_, n) => fleet.sandbox.state.sims.simIdAt(190 + n)));
-    const before = fleet.listCalls;
-    const { result, state } = await fleet.sync({ signal: afterPages(fleet, before + 6) });
+    const { result, state } = await fleet.sync({ signal: afterPages(fleet, 6) });
     expect(result).toEqual({ kind: "handed-back" });
     expect(state.phase).toBe("listing");
     expect(state.pages).toBeGreaterThan(0);
@@ -302,9 +345,8 @@ describe("failed syncs", () => {
     fleet.sandbox.fleet.remove([fleet.sandbox.state.sims.simIdAt(35)]);
     const sims = [{ simId: fleet.sandbox.state.sims.simIdAt(0) }];
     const headers = { ...quotaHeaders, "x-svc-next-key": "the-same" };
-    const { client } = clientTo(await startOpenPlatform((_, response) => answer(response, 200, sims, headers)));
     const sound = fleet.account;
-    fleet.account = { ...sound, client };
+    await listBy(fleet, (_, response) => answer(response, 200, sims, headers));
     const { result, state } = await fleet.sync();
     expect(result).toEqual({ kind: "ended" });
     expect(state).toMatchObject({ phase: "failed", reason: expect.stringContaining("never end"), gone: 0 });

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { Reserve } from "#limiter/limiter.ts";
 import type { ExchangeRequest, Observation } from "#limiter/permit-queue.ts";
 import { Keys } from "#redis/keys.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -22,16 +23,6 @@ class Talk {
   constructor(bucket: SimulatedBucket, id: string) {
     this.#bucket = bucket;
     this.#id = id;
-  }
-
-  static open(): { one: Talk; other: Talk; today: () => Promise<number[]>; windows: () => Promise<number[][]> } {
-    const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
-    const bucket = new SimulatedBucket(redis, own, { periodMs: 60_000, reserve: 0, leaseMs: 45_000 });
-    const today = async (): Promise<number[]> =>
-      (await redis.hmget(own.bucket("b"), "day_calls", "day_throttled")).map(Number);
-    const windows = async (): Promise<number[][]> =>
-      (await redis.lrange(own.windows("b"), 0, -1)).map((text) => text.split(",").map(Number));
-    return { one: new Talk(bucket, "one"), other: new Talk(bucket, "other"), today, windows };
   }
 
   async ask(
@@ -61,15 +52,35 @@ class Talk {
     const reply = await this.#bucket.run(beginMs + atS * 1_000, this.#bucket.arguments(this.#id, request, atS * 1_000));
     return { ...reply, ids: Array.from({ length: reply.granted }, (_, i) => first + i) };
   }
+
+  /** Makes one call, and asks for so many permits with what its answer said. */
+  async learn(said: Said, want: number): Promise<BucketReply & { ids: number[] }> {
+    const lone = await this.ask(0, 1);
+    return this.ask(0.1, want, [heard(lone, 0.1, said)]);
+  }
+}
+
+/** Two processes on a bucket that no other test has, what Redis keeps of it, and processes on other buckets there. */
+function setup({ reserve = 0 as Reserve } = {}) {
+  const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
+  const talkTo = (bucket: string, id = "one"): Talk =>
+    new Talk(new SimulatedBucket(redis, own, { periodMs: 60_000, reserve, leaseMs: 45_000, bucket }), id);
+  const today = async (): Promise<number[]> =>
+    (await redis.hmget(own.bucket("b"), "day_calls", "day_throttled")).map(Number);
+  const windows = async (): Promise<number[][]> =>
+    (await redis.lrange(own.windows("b"), 0, -1)).map((text) => text.split(",").map(Number));
+  return { one: talkTo("b"), other: talkTo("b", "other"), talkTo, today, windows };
+}
+
+interface Said {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly seconds: number;
+  readonly kind?: "answered" | "throttled";
 }
 
 /** What came of a granted call; it was sent at the grant and answered at `atS`. */
-function heard(
-  grant: BucketReply & { ids: number[] },
-  atS: number,
-  said: { limit: number; remaining: number; seconds: number; kind?: "answered" | "throttled" },
-  nth = 0,
-): Observation {
+function heard(grant: BucketReply & { ids: number[] }, atS: number, said: Said, nth = 0): Observation {
   return {
     permitNumber: grant.ids[nth] ?? -1,
     kind: said.kind ?? "answered",
@@ -89,10 +100,11 @@ function heard(
 
 describe("the bucket script", () => {
   it("the bucket grants the same permits when a request is repeated after a broken connection", async () => {
-    const { one, other } = Talk.open();
+    const { one, other } = setup();
     const lone = await one.ask(0, 1);
-    const grant = await one.ask(0.1, 4, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
-    const again = await one.repeat(0.11, 4, 2, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
+    const answer = heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 });
+    const grant = await one.ask(0.1, 4, [answer]);
+    const again = await one.repeat(0.11, 4, 2, [answer]);
     expect([grant.granted, again.granted, again.inFlight]).toEqual([4, 4, 4]);
     expect((await other.ask(0.12, 8)).inFlight).toBeLessThanOrEqual(9);
   });
@@ -109,7 +121,7 @@ describe("the bucket script", () => {
     };
 
     it("the bucket grants a sixteenth of what is free, and counts it as in flight", async () => {
-      const { one } = Talk.open();
+      const { one } = setup();
       expect(await ahead(one, 0, { remaining: 161, seconds: 50 })).toBe(10);
       expect((await one.ask(0.2, 0)).inFlight).toBe(11);
     });
@@ -120,14 +132,14 @@ describe("the bucket script", () => {
       ["none if it is not known how many calls are wanted", -1, { remaining: 161, seconds: 50 }],
       ["none beyond the calls that are wanted", 1, { remaining: 161, seconds: 50 }],
     ])("the bucket grants %s", async (_, backlog, said) => {
-      const { one } = Talk.open();
+      const { one } = setup();
       one.backlog = backlog;
       expect(await ahead(one, 0, said)).toBe(0);
     });
   });
 
   it("each window that had calls is kept with its end, its calls, those with 429, and the limit that it had", async () => {
-    const { one, windows } = Talk.open();
+    const { one, windows } = setup();
     const first = await one.ask(10, 2);
     await one.ask(11, 0, [heard(first, 11, { limit: 10, remaining: 8, seconds: 49 })]);
     const refused = await one.ask(12, 1);
@@ -143,7 +155,7 @@ describe("the bucket script", () => {
   });
 
   it("the bucket counts the calls of a day, those of all processes, until 00:00 UTC", async () => {
-    const { one, other, today } = Talk.open();
+    const { one, other, today } = setup();
     const dayMs = 86_400_000;
     const midnightS = (dayMs - (beginMs % dayMs)) / 1_000;
     const mine = await one.ask(midnightS - 2, 1);
@@ -156,21 +168,18 @@ describe("the bucket script", () => {
   });
 
   it("the bucket is not reopened by a delayed response with the previous limit", async () => {
-    const { one } = Talk.open();
-    const lone = await one.ask(0, 1);
-    const grant = await one.ask(0.1, 3, [heard(lone, 0.1, { limit: 100, remaining: 60, seconds: 50 })]);
-    const shut = await one.ask(0.2, 5, [
-      heard(grant, 0.2, { limit: 20, remaining: 0, seconds: 50, kind: "throttled" }, 2),
-    ]);
+    const { one } = setup();
+    const grant = await one.learn({ limit: 100, remaining: 60, seconds: 50 }, 3);
+    const refused = heard(grant, 0.2, { limit: 20, remaining: 0, seconds: 50, kind: "throttled" }, 2);
+    const shut = await one.ask(0.2, 5, [refused]);
     expect([shut.granted, shut.left]).toEqual([0, 0]);
     const late = await one.ask(0.3, 5, [heard(grant, 0.3, { limit: 100, remaining: 59, seconds: 50 }, 0)]);
     expect([late.granted, late.limit, late.left]).toEqual([0, 20, 0]);
   });
 
   it("the bucket accepts a raised limit from a call sent after the lowered one was reported", async () => {
-    const { one } = Talk.open();
-    const lone = await one.ask(0, 1);
-    const grant = await one.ask(0.1, 2, [heard(lone, 0.1, { limit: 200, remaining: 100, seconds: 50 })]);
+    const { one } = setup();
+    const grant = await one.learn({ limit: 200, remaining: 100, seconds: 50 }, 2);
     const lowered = await one.ask(0.2, 1, [heard(grant, 0.2, { limit: 150, remaining: 49, seconds: 50 })]);
     expect(lowered).toMatchObject({ limit: 150, left: 49, granted: 1 });
     const raised = await one.ask(0.3, 1, [heard(lowered, 0.3, { limit: 300, remaining: 197, seconds: 50 })]);
@@ -178,7 +187,7 @@ describe("the bucket script", () => {
   });
 
   it("the bucket does not hold back the last call of a window because a response is reported before it is handled", async () => {
-    const { one } = Talk.open();
+    const { one } = setup();
     const lone = await one.ask(0, 1);
     one.backlog = 12;
     let grant = await one.ask(0.1, 1, [heard(lone, 0.1, { limit: 10, remaining: 2, seconds: 50 })]);
@@ -195,11 +204,7 @@ describe("the bucket script", () => {
   });
 
   it("the bucket does not spread the calls of a last window because a response is reported before it is handled", async () => {
-    const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
-    const one = new Talk(
-      new SimulatedBucket(redis, own, { periodMs: 60_000, reserve: "auto", leaseMs: 45_000 }),
-      "one",
-    );
+    const { one } = setup({ reserve: "auto" });
     const lone = await one.ask(0, 1);
     one.backlog = 100; // The process still counts the call that was just answered.
     const first = await one.ask(0.1, 99, [heard(lone, 0.1, { limit: 100, remaining: 99, seconds: 50 })]);
@@ -214,19 +219,15 @@ describe("the bucket script", () => {
   });
 
   it("the bucket does not exceed the limit with probes if no response arrives", async () => {
-    const { one } = Talk.open();
-    const lone = await one.ask(0, 1);
-    await one.ask(0.1, 0, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
+    const { one } = setup();
+    const said = { limit: 10, remaining: 9, seconds: 50 };
+    await one.learn(said, 0);
     let granted = 0;
     for (let atS = 52; atS < 108; atS += 1) {
       const asking = await one.ask(atS, 1);
       granted += asking.granted;
       if (asking.granted > 0) {
-        const lost = {
-          ...heard(asking, atS + 0.5, { limit: 0, remaining: 0, seconds: 0 }),
-          kind: "lost",
-          reading: undefined,
-        } as const;
+        const lost = { ...heard(asking, atS + 0.5, said), kind: "lost", reading: undefined } as const;
         await one.ask(atS + 0.5, 0, [lost]);
       }
     }
@@ -235,9 +236,8 @@ describe("the bucket script", () => {
   });
 
   it("the calls of a process that died count until the refresh, since the platform may have counted them", async () => {
-    const { one, other } = Talk.open();
-    const lone = await one.ask(0, 1);
-    await one.ask(0.1, 0, [heard(lone, 0.1, { limit: 9, remaining: 1, seconds: 60 })]);
+    const { one, other } = setup();
+    await one.learn({ limit: 9, remaining: 1, seconds: 60 }, 0);
     const grantedBetween = async (talk: Talk, fromS: number, untilS: number): Promise<number> => {
       let granted = 0;
       for (let atS = fromS; atS < untilS && granted === 0; atS += 0.05) granted += (await talk.ask(atS, 1)).granted;
@@ -248,33 +248,44 @@ describe("the bucket script", () => {
     expect(await grantedBetween(other, 62, 63)).toBe(1);
   });
 
-  it("a bucket knows from another of the same address how the platform rounds, until a response contradicts that", async () => {
-    const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
-    const settings = { periodMs: 60_000, reserve: 0, leaseMs: 45_000 };
-    const talkTo = (bucket: string): Talk => new Talk(new SimulatedBucket(redis, own, { ...settings, bucket }), "one");
+  describe("how the platform rounds", () => {
     /** Time between the earliest and the latest possible reset after one response, ms. */
-    const doubtMs = async (talk: Talk, atS: number, seconds: number): Promise<number> => {
+    const doubtMs = async (talk: Talk, atS: number): Promise<number> => {
       const lone = await talk.ask(atS, 1);
-      const { refresh } = await talk.ask(atS, 0, [heard(lone, atS, { limit: 10, remaining: 9, seconds })]);
+      const { refresh } = await talk.ask(atS, 0, [heard(lone, atS, { limit: 10, remaining: 9, seconds: 51 })]);
       return Math.round(((refresh?.latestMs ?? 0) - (refresh?.earliestMs ?? 0)) / 100) * 100;
     };
-    const first = talkTo("OP1@api.Sim");
-    expect(await doubtMs(first, 0, 51)).toBe(2_000);
-    // The reset was at 50.5 s: the seconds were rounded up, as this response shows, which comes right after it.
-    const lone = await first.ask(50.3, 1);
-    await first.ask(50.52, 0, [{ ...heard(lone, 50.52, { limit: 10, remaining: 9, seconds: 60 }), sentAfterMs: 210 }]);
-    expect(await doubtMs(talkTo("OP2@api.Credential"), 60, 51)).toBeLessThan(2_000);
-    expect(await doubtMs(talkTo("OP1@jp.Sim"), 60, 51)).toBe(2_000);
-    // Rounded up or to the nearest, this window would end before 171.5 s.
-    const third = talkTo("OP3@api.Sim");
-    expect(await doubtMs(third, 120, 51)).toBeLessThan(2_000);
-    const late = await third.ask(171.6, 1);
-    await third.ask(171.6, 0, [heard(late, 171.6, { limit: 10, remaining: 8, seconds: 0 })]);
-    expect(await doubtMs(talkTo("OP4@api.Sim"), 180, 51)).toBe(2_000);
+    /** Buckets, one of which has seen that the platform rounds up. */
+    const setupRounding = async () => {
+      const { talkTo } = setup();
+      const first = talkTo("OP1@api.Sim");
+      expect(await doubtMs(first, 0)).toBe(2_000);
+      // The reset was at 50.5 s: the seconds were rounded up, as this response shows, which comes right after it.
+      const lone = await first.ask(50.3, 1);
+      const next = heard(lone, 50.52, { limit: 10, remaining: 9, seconds: 60 });
+      await first.ask(50.52, 0, [{ ...next, sentAfterMs: 210 }]);
+      return talkTo;
+    };
+
+    it("is known to a bucket from another of the same address", async () => {
+      const talkTo = await setupRounding();
+      expect(await doubtMs(talkTo("OP2@api.Credential"), 60)).toBeLessThan(2_000);
+      expect(await doubtMs(talkTo("OP1@jp.Sim"), 60)).toBe(2_000);
+    });
+
+    it("is known to no other bucket once a response contradicts that", async () => {
+      const talkTo = await setupRounding();
+      // Rounded up or to the nearest, this window would end before 171.5 s.
+      const third = talkTo("OP3@api.Sim");
+      expect(await doubtMs(third, 120)).toBeLessThan(2_000);
+      const late = await third.ask(171.6, 1);
+      await third.ask(171.6, 0, [heard(late, 171.6, { limit: 10, remaining: 8, seconds: 0 })]);
+      expect(await doubtMs(talkTo("OP4@api.Sim"), 180)).toBe(2_000);
+    });
   });
 
   it("the bucket continues within a second after the Redis clock is set back by an hour", async () => {
-    const { one, other } = Talk.open();
+    const { one, other } = setup();
     const lone = await one.ask(7_200, 1);
     const spent = heard(lone, 7_200.1, { limit: 10, remaining: 0, seconds: 50, kind: "throttled" });
     expect((await one.ask(7_200.1, 1, [spent])).granted).toBe(0);

@@ -14,6 +14,17 @@ const fewRefusals =
       .map((w) => `${nameOf(w)} met ${ours(w.refused)} answers of 429`);
 export const noRefusal = fewRefusals(0);
 export const onePerWindow = fewRefusals(1);
+
+/** Says which of these windows were used for fewer calls, those of others included. */
+export const reportUnused = (windows: readonly Window[], least: (limit: number) => number): string[] =>
+  windows
+    .filter((w) => ours(w.counted) + w.counted.other < least(w.limit))
+    .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit - w.counted.other} calls`);
+/** All windows but the first and the last are used for so many calls. */
+export const usesWindows =
+  (least: (limit: number) => number): Check =>
+  ({ windows }) =>
+    reportUnused(windows.slice(1, -1), least);
 export const rightRefreshes: Check = ({ wrongRefreshes }) => wrongRefreshes;
 export const staysShut: Check = ({ grantsAfterRefusal }) => grantsAfterRefusal;
 
