@@ -17,15 +17,25 @@ afterAll(() => sandbox.close());
 const setup = (who: Who = "root"): KeyHarness => new KeyHarness({ redis, keys, sandbox, who });
 
 /** Lets these calls to the account do something else. */
-function changeAccount(harness: KeyHarness, callsOf: (deps: AuthKeyDeps) => Parameters<typeof accountWith>[1]): void {
-  harness.change = (deps) => ({ ...deps, account: accountWith(deps, callsOf(deps)) });
+function changeAccount(harness: KeyHarness, callsOf: (parts: AuthKeyDeps) => Parameters<typeof accountWith>[1]): void {
+  harness.change = (parts) => ({ ...parts, account: accountWith(parts, callsOf(parts)) });
+}
+
+/** Begins a rotation and works on it, to its end unless it waits for longer than so many polls. */
+async function rotate(harness: KeyHarness, { replaceId, polls }: { replaceId?: string; polls?: number } = {}) {
+  await harness.begin(replaceId);
+  return harness.live(undefined, polls);
+}
+
+/** Lets the platform reject each new AuthKey, for a reason that may repeat its secret. */
+function rejectKeys(harness: KeyHarness, reasonFor: (secret: string) => PlatformError): void {
+  changeAccount(harness, () => ({ prove: ({ authKey }) => Promise.reject(reasonFor(authKey.reveal())) }));
 }
 
 describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
   it("an AuthKey rotation completes from listing to revocation with an event for each change", async () => {
     const harness = setup(who);
-    await harness.begin();
-    const record = await harness.live();
+    const record = await rotate(harness);
     expect(record).toMatchObject({ state: "done", oldId: harness.old });
     const newId = record.newId ?? "";
     expect(harness.ids()).toEqual([newId]);
@@ -43,14 +53,12 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
   it("an AuthKey rotation with both slots in use requires the user to name the AuthKey to revoke first", async () => {
     const harness = setup(who);
     const { authKeyId: spare } = sandbox.accounts.authKeys.create(harness.userName);
-    await harness.begin();
-    const refused = await harness.live();
+    const refused = await rotate(harness);
     expect(refused).toMatchObject({ state: "failed" });
     expect(refused.reason).toContain(`To revoke one first, add --replace ${spare}.`);
     expect(refused.reason).toContain(`${harness.old} (created `);
     expect(harness.ids()).toEqual([harness.old, spare]);
-    await harness.begin(spare);
-    const record = await harness.live();
+    const record = await rotate(harness, { replaceId: spare });
     expect(record.state).toBe("done");
     expect(harness.ids()).toEqual([record.newId]);
     expect((await harness.events()).slice(1, 3)).toEqual([
@@ -70,8 +78,7 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
       create: (signal) => (lose("create"), account.create(signal)),
       revoke: (id, signal) => (id === harness.old && lose("revoke"), account.revoke(id, signal)),
     }));
-    await harness.begin();
-    const record = await harness.live();
+    const record = await rotate(harness);
     expect(record.state).toBe("done");
     expect(harness.ids()).toEqual([record.newId]);
     expect(lost).toEqual(["create", "create", "revoke", "revoke"]);
@@ -83,8 +90,7 @@ describe("AuthKeys in use by another process", () => {
   it("an AuthKey rotation waits to revoke the old AuthKey while another process uses it", async () => {
     const harness = setup();
     await harness.users.say(harness.profile, "w-2", harness.old);
-    await harness.begin();
-    const waiting = await harness.live(undefined, 60);
+    const waiting = await rotate(harness, { polls: 60 });
     expect(waiting).toMatchObject({ state: "active" });
     expect(waiting.reason).toBe(`waiting until ${harness.old} is unused; w-2 still uses it`);
     expect(harness.ids()).toContain(harness.old);
@@ -95,7 +101,7 @@ describe("AuthKeys in use by another process", () => {
   it("an AuthKey rotation does not revoke the old AuthKey if its use starts at the last moment", async () => {
     const harness = setup();
     let isThere = false;
-    harness.change = ({ log, ...deps }) => {
+    harness.change = ({ log, ...parts }) => {
       const move: typeof log.move = async (record, change, options) => {
         const reply = await log.move(record, change, options);
         if (change.state === "revoking" && !isThere) {
@@ -104,10 +110,9 @@ describe("AuthKeys in use by another process", () => {
         }
         return reply;
       };
-      return { ...deps, log: { record: (profile) => log.record(profile), nowMs: () => log.nowMs(), move } };
+      return { ...parts, log: { record: (profile) => log.record(profile), nowMs: () => log.nowMs(), move } };
     };
-    await harness.begin();
-    const waiting = await harness.live(undefined, 60);
+    const waiting = await rotate(harness, { polls: 60 });
     expect(waiting.state).toBe("active");
     expect(harness.ids()).toContain(harness.old);
     await harness.users.say(harness.profile, "w-3", undefined);
@@ -118,18 +123,15 @@ describe("AuthKeys in use by another process", () => {
     const harness = setup();
     const { authKeyId: spare } = sandbox.accounts.authKeys.create(undefined);
     await harness.users.say(harness.profile, "w-2", spare);
-    await harness.begin(spare);
-    expect((await harness.live()).reason).toContain(`${spare} is in use by w-2`);
-    await harness.begin(harness.old);
-    expect((await harness.live()).reason).toContain(`${harness.old} is in use here`);
+    expect((await rotate(harness, { replaceId: spare })).reason).toContain(`${spare} is in use by w-2`);
+    expect((await rotate(harness, { replaceId: harness.old })).reason).toContain(`${harness.old} is in use here`);
     expect(harness.ids()).toEqual([harness.old, spare]);
   });
 
   it("an AuthKey rotation does not revoke the old AuthKey while a program other than simfleet uses it", async () => {
     const harness = setup();
-    harness.change = (deps) => ({ ...deps, quietMs: 4_000 });
-    await harness.begin();
-    const first = await harness.live(undefined, 20);
+    harness.change = (parts) => ({ ...parts, quietMs: 4_000 });
+    const first = await rotate(harness, { polls: 20 });
     expect(first.state).toBe("active");
     // The platform reports the last use in seconds.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -144,13 +146,11 @@ describe("AuthKeys in use by another process", () => {
 it("an AuthKey rotation stores nothing of a secret that the platform echoes", async () => {
   const harness = setup();
   const secrets: string[] = [];
-  changeAccount(harness, () => ({
-    prove: ({ authKey }) => {
-      secrets.push(authKey.reveal());
-      const code = secrets.length < 3 ? "PLATFORM_UNAVAILABLE" : "PLATFORM_UNAUTHORIZED";
-      return Promise.reject(new PlatformError(code, `auth: no such key: ${authKey.reveal()}`, { operation: "auth" }));
-    },
-  }));
+  rejectKeys(harness, (shown) => {
+    secrets.push(shown);
+    const code = secrets.length < 3 ? "PLATFORM_UNAVAILABLE" : "PLATFORM_UNAUTHORIZED";
+    return new PlatformError(code, `auth: no such key: ${shown}`, { operation: "auth" });
+  });
   const seen: string[] = [];
   await harness.begin();
   for (const turns of [1, 2, undefined]) {
@@ -168,10 +168,8 @@ describe("AuthKey rotations that cannot continue", () => {
   it("an AuthKey rotation is rolled back when the platform does not accept the new AuthKey", async () => {
     const harness = setup();
     const facts = { operation: "auth", status: 401 };
-    const refusal = new PlatformError("PLATFORM_UNAUTHORIZED", "auth: not authorized", facts);
-    changeAccount(harness, () => ({ prove: () => Promise.reject(refusal) }));
-    await harness.begin();
-    const record = await harness.live();
+    rejectKeys(harness, () => new PlatformError("PLATFORM_UNAUTHORIZED", "auth: not authorized", facts));
+    const record = await rotate(harness);
     expect(record).toMatchObject({ state: "failed", reason: expect.stringContaining("is not accepted") });
     expect(harness.ids()).toEqual([harness.old]);
     expect(harness.inFile()).toEqual({ id: harness.old, isGood: true });
@@ -184,8 +182,7 @@ describe("AuthKey rotations that cannot continue", () => {
   it("an AuthKey rotation keeps both AuthKeys after a failed command that may have passed on the new one", async () => {
     const harness = setup();
     harness.sinks = [...harness.sinks, { command: ["/bin/false"] }];
-    await harness.begin();
-    const waiting = await harness.live(undefined, 20);
+    const waiting = await rotate(harness, { polls: 20 });
     expect(waiting).toMatchObject({ state: "verified", reason: expect.stringContaining("/bin/false") });
     expect(waiting.problem).toMatchObject({ message: waiting.reason, attempts: waiting.tries });
     expect(waiting.problem?.nextAttemptMs).toBeGreaterThan(waiting.problem?.sinceMs ?? 0);
@@ -197,7 +194,6 @@ describe("AuthKey rotations that cannot continue", () => {
   it("an AuthKey rotation leaves an AuthKey unchanged that another user creates in the meantime", async () => {
     const harness = setup();
     let other: string | undefined;
-    await harness.begin();
     changeAccount(harness, () => ({
       create: () => {
         other = sandbox.accounts.authKeys.create(undefined).authKeyId;
@@ -205,8 +201,8 @@ describe("AuthKey rotations that cannot continue", () => {
         return Promise.reject(new Crash());
       },
     }));
-    await expect(harness.live()).rejects.toBeInstanceOf(Crash);
-    harness.change = (deps) => deps;
+    await expect(rotate(harness)).rejects.toBeInstanceOf(Crash);
+    harness.change = (parts) => parts;
     const record = await harness.live();
     expect(record).toMatchObject({ state: "failed", reason: expect.stringContaining(`created the AuthKey ${other}`) });
     expect(harness.ids()).toEqual([harness.old, other]);

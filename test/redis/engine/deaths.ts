@@ -9,6 +9,8 @@ import type { TestRedis } from "../../support/redis.ts";
 
 let places = 0;
 
+type DeadlyWork = (guard: PoisonGuard, die: () => Promise<never>) => unknown;
+
 /** Guards of processes on data of their own. */
 export function openGuards(place: Pick<TestRedis, "redis" | "keys">) {
   const keys = new Keys(`${place.keys.prefix}:deaths-${(places += 1)}`);
@@ -19,7 +21,7 @@ export function openGuards(place: Pick<TestRedis, "redis" | "keys">) {
     return poisonGuard({ redis, keys, workerRegistry, onQuarantined: (message) => messages.push(message) });
   };
   /** A process dies where `work` calls `die`. */
-  const die = async (work: (guard: PoisonGuard, die: () => Promise<never>) => unknown): Promise<void> => {
+  const die = async (work: DeadlyWork): Promise<void> => {
     const alive = { announce: () => Promise.resolve(() => Promise.resolve()) };
     const guard = poisonGuard({ redis, keys, workerRegistry: alive, onQuarantined: () => undefined });
     const dead = Promise.withResolvers<void>();
@@ -30,5 +32,8 @@ export function openGuards(place: Pick<TestRedis, "redis" | "keys">) {
     const ended = Promise.resolve(work(guard, here)).then(() => Promise.reject(new Error("it ended before its death")));
     await Promise.race([dead.promise, ended]);
   };
-  return { redis, keys, messages, open, die };
+  const dieThrice = async (work: DeadlyWork): Promise<void> => {
+    for (let death = 0; death < 3; death += 1) await die(work);
+  };
+  return { redis, keys, messages, open, die, dieThrice };
 }

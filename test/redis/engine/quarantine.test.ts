@@ -43,12 +43,18 @@ async function reported(profile: string): Promise<unknown[]> {
   return events.filter((event) => event.profile === profile && event.fields.reason === reason).map(({ type }) => type);
 }
 
-it("a rotation of credentials that was quarantined waits, shows why, and completes after its release", async () => {
+/** A rotation of credentials that has been quarantined. */
+async function setupRotation() {
   const harness = await RotationHarness.open({ place });
   harness.makeOldSet();
   await harness.begin();
   const context = harness.context();
   expect(await harness.work({ ...context, guard: deadly })).toEqual({ kind: "ended" });
+  return { harness, context };
+}
+
+it("a rotation of credentials that was quarantined waits, and shows why", async () => {
+  const { harness, context } = await setupRotation();
   const record = await harness.record();
   const message = `${reason}; continue with: simfleet credentials rotate ${record.name}`;
   const report = reportOfRotation(record, { rotation: harness.rotation, record, nowMs: harness.clock.wallMs() });
@@ -59,6 +65,12 @@ it("a rotation of credentials that was quarantined waits, shows why, and complet
   expect(await statusOf(harness.profile, context)).toBe("none");
   await harness.work(context);
   expect((await harness.record()).state).toBe("planned");
+});
+
+it("a rotation of credentials that was quarantined completes after its release", async () => {
+  const { harness, context } = await setupRotation();
+  const record = await harness.record();
+  harness.clock.pass(86_400_000);
   const log = rotationLog({ ...place, bounds: keptBounds });
   expect(await log.release(record)).toMatchObject({ state: "planned" });
   expect(await statusOf(harness.profile, context)).toBe("due");
@@ -66,10 +78,7 @@ it("a rotation of credentials that was quarantined waits, shows why, and complet
 });
 
 it("a rotation that was quarantined is continued by a request of a person, not by that of a schedule", async () => {
-  const harness = await RotationHarness.open({ place });
-  harness.makeOldSet();
-  await harness.begin();
-  await harness.work({ ...harness.context(), guard: deadly });
+  const { harness } = await setupRotation();
   const { rotation, clock } = harness;
   const kernel = {
     ...place,
@@ -113,26 +122,22 @@ it("a sync that is quarantined fails with the reason, and the next one starts ov
 });
 
 it("a schedule whose task kills three workers is paused, and shows why", async () => {
-  const { open, die } = openGuards(place);
+  const { open, dieThrice } = openGuards(place);
   const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
   await harness.poll();
   harness.nowMs = Date.parse("2026-11-22T03:00:00Z");
-  for (let death = 0; death < 3; death += 1) {
-    await die((guard, here) => {
-      harness.tasks.begin = here;
-      return harness.poll({ ...harness.context, guard });
-    });
-  }
+  await dieThrice((guard, here) => {
+    harness.tasks.begin = here;
+    return harness.poll({ ...harness.context, guard });
+  });
   await harness.poll({ ...harness.context, guard: open() });
   const record = await harness.record();
   expect(record.execution).toBeUndefined();
   expect(record.paused?.by).toBe("simfleet");
   expect(record.last).toMatchObject({ result: "failed", reason });
-  expect((await harness.events()).map(({ type, fields }) => [type, fields.reason])).toEqual([
-    ["schedule.failed", reason],
-    ["schedule.failing", reason],
-    ["schedule.paused", reason],
-  ]);
+  const types = ["schedule.failed", "schedule.failing", "schedule.paused"];
+  const told = (await harness.events()).map(({ type, fields }) => [type, fields.reason]);
+  expect(told).toEqual(types.map((type) => [type, reason]));
 });
 
 it("a delivery that kills three workers fails, and can be sent again", async () => {
@@ -140,12 +145,10 @@ it("a delivery that kills three workers fails, and can be sent again", async () 
   const harness = new DeliveryDeps(guards, [webhookOf("ops")]);
   const { id } = eventOf(1);
   await harness.begin(eventOf(1));
-  for (let death = 0; death < 3; death += 1) {
-    await guards.die((guard, here) => {
-      harness.change = (context) => ({ ...context, guard, sender: { send: here } });
-      return harness.attempt("ops", id);
-    });
-  }
+  await guards.dieThrice((guard, here) => {
+    harness.change = (context) => ({ ...context, guard, sender: { send: here } });
+    return harness.attempt("ops", id);
+  });
   harness.change = (context) => ({ ...context, guard: guards.open() });
   await harness.attempt("ops", id);
   expect(await harness.delivery("ops", id)).toMatchObject({ state: "failed", lastReason: reason });
@@ -157,7 +160,7 @@ const watching = { condition: everySim, maxPerHour: 9 };
 const noSims = { inventory: { lookUp: () => Promise.resolve([]) }, keyColumnOf: () => "simId" };
 
 it("an automation whose task kills three workers is stopped, and shows why", async () => {
-  const { redis, keys, open, die } = openGuards(place);
+  const { redis, keys, open, dieThrice } = openGuards(place);
   const log = automationLog({ redis, keys, bounds: keptBounds });
   const profile = "default";
   const action = { job: "sync", profile } as const;
@@ -167,7 +170,7 @@ it("an automation whose task kills three workers is stopped, and shows why", asy
     const deps = { ...noSims, redis, keys, log, guard, clock: systemClock, tasks: { begin } };
     return actOn(automation, [event], deps as unknown as AutomationDeps);
   };
-  for (let death = 0; death < 3; death += 1) await die(act);
+  await dieThrice(act);
   await act(open(), () => expect.unreachable("it was begun again"));
   expect(await log.record(automation)).toMatchObject({ state: "stopped", reason });
   const feed = new Feed({ redis, keys, clock: systemClock, bounds: keptBounds });
@@ -176,17 +179,15 @@ it("an automation whose task kills three workers is stopped, and shows why", asy
 });
 
 it("a file of a drop folder that kills three workers is moved to failed/", async () => {
-  const { open, die } = openGuards(place);
+  const { open, dieThrice } = openGuards(place);
   const harness = new FolderHarness();
   const submit = harness.runs.submit.bind(harness.runs);
   harness.write("fleet.csv");
-  for (let death = 0; death < 3; death += 1) {
-    await die(async (guard, here) => {
-      harness.runs.submit = here;
-      const worker = harness.worker(guard);
-      for (let round = 0; round < 3; round += 1) await harness.fingerprint(settleMs, worker);
-    });
-  }
+  await dieThrice(async (guard, here) => {
+    harness.runs.submit = here;
+    const worker = harness.worker(guard);
+    for (let round = 0; round < 3; round += 1) await harness.fingerprint(settleMs, worker);
+  });
   harness.runs.submit = submit;
   const last = harness.worker(open());
   for (let round = 0; round < 3; round += 1) await harness.fingerprint(settleMs, last);

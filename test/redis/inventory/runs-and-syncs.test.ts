@@ -6,12 +6,26 @@ import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { lockOf, settledAs, submit } from "../ledger/run-of.ts";
-import { FleetHarness } from "./fleet-harness.ts";
+import { FleetHarness, type FleetOptions } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
-const setup = (options: Parameters<typeof FleetHarness.open>[1] = {}): Promise<FleetHarness> =>
-  FleetHarness.open({ redis, keys }, options);
 const noCounts = { calls: 1, throttled: 0 };
+
+type Arrangement = FleetOptions & { readonly edit?: Record<string, unknown> };
+
+/** A fleet of which one SIM was edited, and that SIM; no sync has read it. */
+async function setupUnread({ edit, ...options }: Arrangement = {}) {
+  const fleet = await FleetHarness.open({ redis, keys }, { sims: 5, ...options });
+  const key = fleet.sandbox.state.sims.simIdAt(1);
+  if (edit !== undefined) fleet.sandbox.fleet.edit(key, edit);
+  return { fleet, key };
+}
+
+async function setup(arrangement: Arrangement = {}) {
+  const { fleet, key } = await setupUnread(arrangement);
+  await fleet.sync();
+  return { fleet, key };
+}
 
 /** A run with one row, of this fleet's profile. */
 function runOn(fleet: FleetHarness): Promise<RunHead> {
@@ -27,30 +41,9 @@ async function settle(fleet: FleetHarness, run: RunHead, key: string, record: Re
   await fleet.ledger.settle(run, 0, [row], noCounts);
 }
 
-/** The tags that a record has. */
-const tagged = (tags: Readonly<Record<string, string>>) => ({ tags });
-
-/** Row `place` of a run has set the tag of this name; its response had this record. */
-function taggedBy(
-  fleet: FleetHarness,
-  { place, key, tag, basisMs }: { place: number; key: string; tag: string; basisMs: number | undefined },
-  record: Readonly<Record<string, unknown>>,
-) {
-  const shown = pickFields(record, fleet.account.selection);
-  return { place, key, weight: 1, settled: settledAs("done"), shown, set: [`tags.${tag}`], basisMs };
-}
-
-function lockOfTags(key: string, ...tags: readonly string[]) {
-  const fields = new Map(tags.map((tag) => [`tags.${tag}`, { text: tag }] as const));
-  return new Map([[key, fields]]);
-}
-
 /** A run that is about to set a class, which no response has shown yet. */
-async function locked() {
-  const fleet = await setup({ sims: 3 });
-  const key = fleet.sandbox.state.sims.simIdAt(1);
-  fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
-  await fleet.sync();
+async function setupLocked() {
+  const { fleet, key } = await setup({ edit: { speedClass: "s1.slow" } });
   const run = await runOn(fleet);
   await fleet.ledger.lock(run, lockOf([key, "s1.fast"]));
   return { fleet, key, run };
@@ -62,10 +55,7 @@ async function classOf(fleet: FleetHarness, key: string): Promise<string | undef
 
 describe("responses to changes of a run", () => {
   it("the response to a run's change is stored in the inventory at once and attributed to the run", async () => {
-    const fleet = await setup({ sims: 5 });
-    const key = fleet.sandbox.state.sims.simIdAt(2);
-    fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow", status: "active", groupId: "g-1" });
-    await fleet.sync();
+    const { fleet, key } = await setup({ edit: { speedClass: "s1.slow", status: "active", groupId: "g-1" } });
     const run = await runOn(fleet);
     await settle(fleet, run, key, { simId: key, speedClass: "s1.fast", status: "standby", groupId: null });
     const known = (await fleet.known()).get(key);
@@ -82,11 +72,8 @@ describe("responses to changes of a run", () => {
   });
 
   it("the response to a run's change does not count as a change in the next sync", async () => {
-    const fleet = await setup({ sims: 5 });
-    const key = fleet.sandbox.state.sims.simIdAt(2);
-    fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
-    await fleet.sync();
-    fleet.sandbox.state.sims.setSpeedClass(2, "s1.fast");
+    const { fleet, key } = await setup({ edit: { speedClass: "s1.slow" } });
+    fleet.sandbox.state.sims.setSpeedClass(1, "s1.fast");
     await settle(fleet, await runOn(fleet), key, { simId: key, speedClass: "s1.fast" });
     const { state } = await fleet.sync();
     expect(state.changed).toBe(0);
@@ -95,8 +82,7 @@ describe("responses to changes of a run", () => {
   });
 
   it("the response to a run's change adds an unknown SIM, and completing it by a sync is no change", async () => {
-    const fleet = await setup({ sims: 5 });
-    await fleet.sync();
+    const { fleet } = await setup();
     const [key = ""] = fleet.sandbox.fleet.add(1);
     const run = await runOn(fleet);
     await settle(fleet, run, key, { simId: key, speedClass: fleet.sandbox.state.speedClassOf(key) });
@@ -108,9 +94,7 @@ describe("responses to changes of a run", () => {
   });
 
   it("the response to a run's change restores a SIM that was gone", async () => {
-    const fleet = await setup({ sims: 5 });
-    await fleet.sync();
-    const key = fleet.sandbox.state.sims.simIdAt(1);
+    const { fleet, key } = await setup();
     fleet.sandbox.fleet.remove([key]);
     await fleet.sync();
     await settle(fleet, await runOn(fleet), key, { simId: key, speedClass: "s1.fast" });
@@ -119,9 +103,7 @@ describe("responses to changes of a run", () => {
   });
 
   it("a filter finds the response to a run's change at once", async () => {
-    const fleet = await setup({ sims: 300 });
-    await fleet.sync();
-    const key = fleet.sandbox.state.sims.simIdAt(7);
+    const { fleet, key } = await setup({ sims: 300 });
     await settle(fleet, await runOn(fleet), key, { simId: key, speedClass: "s1.brand-new" });
     const filter = { text: "", expression: { kind: "=", field: "speedClass", values: ["s1.brand-new"] } } as const;
     const found: string[] = [];
@@ -133,6 +115,36 @@ describe("responses to changes of a run", () => {
 });
 
 describe("two rows of one SIM", () => {
+  /** A run whose rows tag one SIM without tags; `answer` is the response to a row, with all tags that it shows. */
+  async function setupRows(weights: readonly number[][], open = setup) {
+    const { fleet, key } = await open({ edit: { tags: {} } });
+    const basisMs = (await fleet.inventory.sim(fleet.profile, key))?.updatedAtMs;
+    const run = await submit(fleet.ledger, weights, { profile: fleet.profile });
+    const answer = (place: number, tag: string, tags: Readonly<Record<string, string>>) => {
+      const shown = pickFields({ tags }, fleet.account.selection);
+      return { place, key, weight: 1, settled: settledAs("done"), shown, set: [`tags.${tag}`], basisMs };
+    };
+    return { fleet, key, run, answer };
+  }
+
+  /** Three such rows with locks: a sync reads what they have set before `settleRest` settles two of them. */
+  async function setupLockedRows() {
+    const { fleet, key, run, answer } = await setupRows([[1, 1], [1]]);
+    for (const tags of [["a", "b"], ["c"]]) {
+      const fields = new Map(tags.map((tag) => [`tags.${tag}`, { text: tag }] as const));
+      await fleet.ledger.lock(run, new Map([[key, fields]]));
+    }
+    // The response to b shows a as well, whose own response has not arrived.
+    await fleet.ledger.settle(run, 0, [answer(1, "b", { a: "a", b: "b" })], noCounts);
+    fleet.sandbox.fleet.edit(key, { tags: { a: "a", b: "b", c: "c" } });
+    await fleet.sync();
+    const settleRest = async (): Promise<void> => {
+      await fleet.ledger.settle(run, 0, [answer(0, "a", { a: "a" })], noCounts);
+      await fleet.ledger.settle(run, 1, [answer(0, "c", { a: "a", b: "b", c: "c" })], noCounts);
+    };
+    return { fleet, key, run, settleRest };
+  }
+
   it.each([
     ["a known SIM", true, "a"],
     ["a known SIM", true, "b"],
@@ -141,15 +153,9 @@ describe("two rows of one SIM", () => {
   ])(
     "two rows of one SIM keep the fields of both when their calls overlap: %s (known: %s), %s is answered first",
     async (_, isKnown, first) => {
-      const fleet = await setup({ sims: 3, seed: 4 });
-      const key = fleet.sandbox.state.sims.simIdAt(1);
-      fleet.sandbox.fleet.edit(key, { tags: {} });
-      if (isKnown) await fleet.sync();
-      const basisMs = (await fleet.inventory.sim(fleet.profile, key))?.updatedAtMs;
-      const run = await submit(fleet.ledger, [[1, 1]], { profile: fleet.profile });
+      const { fleet, key, run, answer } = await setupRows([[1, 1]], isKnown ? setup : setupUnread);
       // The platform has set a before b.
-      const a = taggedBy(fleet, { place: 0, key, tag: "a", basisMs }, tagged({ a: "a" }));
-      const b = taggedBy(fleet, { place: 1, key, tag: "b", basisMs }, tagged({ a: "a", b: "b" }));
+      const [a, b] = [answer(0, "a", { a: "a" }), answer(1, "b", { a: "a", b: "b" })];
       const answers = first === "a" ? [a, b] : [b, a];
       if (isKnown) for (const one of answers) await fleet.ledger.settle(run, 0, [one], noCounts);
       else await fleet.ledger.settle(run, 0, answers, noCounts);
@@ -158,39 +164,26 @@ describe("two rows of one SIM", () => {
   );
 
   it("rows of one SIM have locks of their own, which end one by one, in one segment or in two", async () => {
-    const fleet = await setup({ sims: 3 });
-    const key = fleet.sandbox.state.sims.simIdAt(1);
-    fleet.sandbox.fleet.edit(key, { tags: {} });
-    await fleet.sync();
-    const basisMs = (await fleet.inventory.sim(fleet.profile, key))?.updatedAtMs;
-    const run = await submit(fleet.ledger, [[1, 1], [1]], { profile: fleet.profile });
-    await fleet.ledger.lock(run, lockOfTags(key, "a", "b"));
-    await fleet.ledger.lock(run, lockOfTags(key, "c"));
-    // The response to b shows a as well, whose own response has not arrived.
-    const b = taggedBy(fleet, { place: 1, key, tag: "b", basisMs }, tagged({ a: "a", b: "b" }));
-    await fleet.ledger.settle(run, 0, [b], noCounts);
-    fleet.sandbox.fleet.edit(key, { tags: { a: "a", b: "b", c: "c" } });
-    await fleet.sync();
+    const { fleet, key, run, settleRest } = await setupLockedRows();
+    const locks = () => redis.hget(keys.simLocks(fleet.profile), key);
+    expect((await locks())?.split("\n").toSorted()).toEqual([run.runId, "tags.a=a", "tags.c=c"].toSorted());
+    await settleRest();
+    expect(await locks()).toBeNull();
+  });
+
+  it("what rows of one SIM change is attributed to their run once, also what a sync reads before their responses", async () => {
+    const { fleet, run, settleRest } = await setupLockedRows();
     const byRun = { by: "run", cause: run.runId };
     const changed = ["tags.a", "tags.b", "tags.c"].map((field) => ({ field, ...byRun }));
     expect(await fleet.events(["sim.changed"])).toMatchObject(changed);
-    const locks = () => redis.hget(keys.simLocks(fleet.profile), key);
-    expect((await locks())?.split("\n").toSorted()).toEqual([run.runId, "tags.a=a", "tags.c=c"].toSorted());
-    const a = taggedBy(fleet, { place: 0, key, tag: "a", basisMs }, tagged({ a: "a" }));
-    const c = taggedBy(fleet, { place: 0, key, tag: "c", basisMs }, tagged({ a: "a", b: "b", c: "c" }));
-    await fleet.ledger.settle(run, 0, [a], noCounts);
-    await fleet.ledger.settle(run, 1, [c], noCounts);
-    expect(await locks()).toBeNull();
+    await settleRest();
     expect(await fleet.events(["sim.changed"])).toHaveLength(3);
   });
 });
 
 describe("syncs during a run", () => {
   it("a sync does not overwrite a response with a page requested before it", async () => {
-    const fleet = await setup({ sims: 3, latencyMs: 120 });
-    const key = fleet.sandbox.state.sims.simIdAt(1);
-    fleet.sandbox.fleet.edit(key, { speedClass: "s1.slow" });
-    await fleet.sync();
+    const { fleet, key } = await setup({ latencyMs: 120, edit: { speedClass: "s1.slow" } });
     await fleet.begin();
     const work = fleet.work();
     await untilAsked(fleet);
@@ -203,7 +196,7 @@ describe("syncs during a run", () => {
   });
 
   it("a sync attributes a change to the run even before the run has settled it", async () => {
-    const { fleet, key, run } = await locked();
+    const { fleet, key, run } = await setupLocked();
     fleet.sandbox.state.sims.setSpeedClass(1, "s1.fast");
     await fleet.sync();
     expect(await fleet.events(["sim.changed"])).toMatchObject([{ sim: key, by: "run", cause: run.runId }]);
@@ -213,7 +206,7 @@ describe("syncs during a run", () => {
   });
 
   it("a sync treats a class other than the locked one as external, and every class once the row is settled", async () => {
-    const { fleet, key, run } = await locked();
+    const { fleet, key, run } = await setupLocked();
     fleet.sandbox.fleet.edit(key, { speedClass: "s1.4xfast" });
     await fleet.sync();
     await settle(fleet, run, key, { simId: key, speedClass: "s1.fast" });
@@ -231,7 +224,7 @@ describe("syncs during a run", () => {
   });
 
   it("a sync releases locks of a run that ended long ago but not of one that has just ended", async () => {
-    const fleet = await setup({ sims: 3 });
+    const { fleet } = await setupUnread();
     const [just, long] = [await runOn(fleet), await runOn(fleet)];
     const [first, second] = [1, 2].map((place) => fleet.sandbox.state.sims.simIdAt(place));
     await fleet.ledger.lock(just, lockOf([first ?? "", "s1.fast"]));
@@ -245,9 +238,7 @@ describe("syncs during a run", () => {
   });
 
   it("settling a row keeps a lock that a later run has replaced", async () => {
-    const fleet = await setup({ sims: 3 });
-    const key = fleet.sandbox.state.sims.simIdAt(1);
-    await fleet.sync();
+    const { fleet, key } = await setup();
     const [first, second] = [await runOn(fleet), await runOn(fleet)];
     await fleet.ledger.lock(first, lockOf([key, "s1.fast"]));
     await fleet.ledger.lock(second, lockOf([key, "s1.slow"]));

@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
@@ -18,6 +18,18 @@ const doneAt = (place: number, weight = 1) => ({
   weight,
   settled: settledAs("done"),
 });
+
+/** A ledger and a feed in which no other test writes. */
+function setup() {
+  const ownKeys = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
+  const parts = { redis, keys: ownKeys, clock: systemClock, bounds: keptBounds };
+  const feed = new Feed(parts);
+  const readReported = async (runId: string): Promise<Event[]> => {
+    const { events } = await feed.newest({ fields: { run: runId } }, { limit: 100 });
+    return events.toReversed();
+  };
+  return { own: new Ledger(parts), keys: ownKeys, readReported };
+}
 
 describe("the submission of a run", () => {
   it("a run draft expires until it is committed and is not listed before", async () => {
@@ -110,7 +122,7 @@ describe("runs in progress", () => {
 
 describe("the list of runs", () => {
   it("runs are read newest first, a few at a time, and each once", async () => {
-    const own = new Ledger({ redis, keys: new Keys(`${keys.prefix}:list`), clock: systemClock, bounds: keptBounds });
+    const { own } = setup();
     const ids: string[] = [];
     for (let i = 0; i < 7; i += 1) {
       const { runId } = await submit(own, [[1]], { createdAtMs: begunAtMs + Math.floor(i / 2) });
@@ -127,8 +139,7 @@ describe("the list of runs", () => {
   });
 
   it("runs are read to the oldest although one is deleted meanwhile", async () => {
-    const space = new Keys(`${keys.prefix}:deleted`);
-    const own = new Ledger({ redis, keys: space, clock: systemClock, bounds: keptBounds });
+    const { own, keys: space } = setup();
     for (let i = 0; i < 5; i += 1) await submit(own, [[1]], { createdAtMs: begunAtMs + i });
     const seen: string[] = [];
     for await (const { runId } of own.newest(undefined, 2)) {
@@ -143,28 +154,23 @@ describe("memory use of runs", () => {
   it("a finished run uses at most 150 bytes of Redis per row", async () => {
     const rows = 100_000;
     const size = 500;
-    const own = new Keys(`${keys.prefix}:memory`);
-    const book = new Ledger({ redis, keys: own, clock: systemClock, bounds: keptBounds });
+    const { own, keys: ownKeys } = setup();
     const before = await usedBytes();
-    const { head } = runOf(Array.from({ length: rows / size }, () => Array.from({ length: size }, () => 1)));
-    const places = Array.from({ length: size }, (_, place) => place);
-    for (let segment = 0; segment < rows / size; segment += 1) {
-      const drafted = places.map((place) => realRow(segment * size + place));
-      await book.draftSegment(head.runId, segment, drafted);
-    }
-    await book.commit(head, "running", head.runId);
+    const weights = Array.from({ length: rows / size }, () => Array.from({ length: size }, () => 1));
+    const head = await submit(own, weights, {}, ({ index }) => realRow(index));
     const submitted = ((await usedBytes()) - before) / rows;
-    for (let segment = 0; segment < rows / size; segment += 1) {
-      await book.settle(head, segment, places.map(realSettlement), { calls: size, throttled: 0 });
-      expect(await book.finishSegment(head, segment)).toBe(true);
+    for (const [segment, places] of weights.entries()) {
+      const settled = places.map((_, place) => realSettlement(place));
+      await own.settle(head, segment, settled, { calls: size, throttled: 0 });
+      expect(await own.finishSegment(head, segment)).toBe(true);
     }
     const finished = ((await usedBytes()) - before) / rows;
-    const sizes = (await redis.keys(`${own.prefix}:*`)).map((key) => redis.memory("USAGE", key, "SAMPLES", 0));
+    const sizes = (await redis.keys(`${ownKeys.prefix}:*`)).map((key) => redis.memory("USAGE", key, "SAMPLES", 0));
     const byKey = (await Promise.all(sizes)).reduce<number>((sum, bytes) => sum + Number(bytes), 0);
     console.log(
       `Redis bytes a row: ${submitted.toFixed(1)} submitted, ${finished.toFixed(1)} finished, ${(byKey / rows).toFixed(1)} by MEMORY USAGE`,
     );
-    expect((await book.run(head.runId)).state).toBe("completed");
+    expect((await own.run(head.runId)).state).toBe("completed");
     expect(byKey / rows).toBeLessThanOrEqual(150);
   }, 600_000);
 
@@ -194,15 +200,8 @@ function realSettlement(place: number) {
 }
 
 describe("run events in the feed", () => {
-  const ownKeys = new Keys(`${keys.prefix}:feed`);
-  const own = new Ledger({ redis, keys: ownKeys, clock: systemClock, bounds: keptBounds });
-  const feed = new Feed({ redis, keys: ownKeys, clock: systemClock, bounds: keptBounds });
-  const reportedOf = async (runId: string): Promise<Event[]> => {
-    const { events } = await feed.newest({ fields: { run: runId } }, { limit: 100 });
-    return events.toReversed();
-  };
-
   it("the feed contains each state change of a run once with its counts", async () => {
+    const { own, readReported } = setup();
     const { runId } = await submit(own, [[1, 2], [1]], { submittedBy: "cli:anna" });
     const run = { runId, profile: "default" };
     await own.move(runId, "paused", ["running", "paused"], { reason: "lunch", by: "cli:ben" });
@@ -212,7 +211,7 @@ describe("run events in the feed", () => {
     await own.settle(run, 1, [doneAt(0)], noCounts);
     await own.settle(run, 1, [doneAt(0)], noCounts);
     await own.move(runId, "cancelled", ["running"]).catch(() => undefined);
-    const reported = await reportedOf(runId);
+    const reported = await readReported(runId);
     expect(reported.map(({ type, fields }) => [type, fields.done, fields.pending, fields.by])).toEqual([
       ["run.submitted", "0", "4", "cli:anna"],
       ["run.paused", "0", "4", "cli:ben"],
@@ -221,23 +220,29 @@ describe("run events in the feed", () => {
     ]);
   });
 
-  it("the feed contains why a run ended early and how many rows were cancelled", async () => {
+  it("the feed contains why a run was aborted and how many rows were cancelled", async () => {
+    const { own, readReported } = setup();
     const aborted = await submit(own, [[1, 1, 1]], { maxFailures: 0 });
     const failed = { ...doneAt(0), settled: settledAs("failed") };
     await own.settle({ runId: aborted.runId, profile: "default" }, 0, [failed], noCounts);
-    expect((await reportedOf(aborted.runId)).at(-1)).toMatchObject({
+    expect((await readReported(aborted.runId)).at(-1)).toMatchObject({
       type: "run.aborted",
       fields: { failed: "1", cancelled: "2", reason: expect.stringContaining("more than the 0 allowed") },
     });
+  });
+
+  it("the feed contains why and by whom a run was cancelled, and how many rows", async () => {
+    const { own, readReported } = setup();
     const cancelled = await submit(own, [[1, 1]]);
     await own.move(cancelled.runId, "cancelled", ["running"], { reason: "enough", by: "cli:anna" });
-    expect((await reportedOf(cancelled.runId)).at(-1)).toMatchObject({
+    expect((await readReported(cancelled.runId)).at(-1)).toMatchObject({
       type: "run.cancelled",
       fields: { cancelled: "2", reason: "enough", by: "cli:anna" },
     });
   });
 
   it("the feed contains a run once even if it is committed again after a lost response", async () => {
+    const { own, keys: ownKeys, readReported } = setup();
     const { head, segments } = runOf([[1]]);
     await own.draftSegment(head.runId, 0, segments[0] ?? []);
     expect(await own.commit(head, "awaiting-approval", head.runId)).toBe("committed");
@@ -248,10 +253,7 @@ describe("run events in the feed", () => {
     expect(await redis.ttl(ownKeys.runInput(head.runId))).toBe(-1);
     expect(await own.run(head.runId)).toMatchObject({ state: "awaiting-approval", startedAtMs: undefined });
     await own.move(head.runId, "running", ["awaiting-approval"], { by: "cli:ben" });
-    expect((await reportedOf(head.runId)).map(({ type }) => type)).toEqual([
-      "run.submitted",
-      "run.awaiting-approval",
-      "run.approved",
-    ]);
+    const types = (await readReported(head.runId)).map(({ type }) => type);
+    expect(types).toEqual(["run.submitted", "run.awaiting-approval", "run.approved"]);
   });
 });

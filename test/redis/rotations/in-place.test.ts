@@ -1,5 +1,6 @@
 /** Rotations that give a set another secret. */
 import { expect, it } from "vitest";
+import type { Rotation } from "#jobs/credentials/config.ts";
 import { checkAges } from "#jobs/credentials/work.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { type HarnessOptions, oldSecret, RotationHarness } from "./rotation-harness.ts";
@@ -48,20 +49,13 @@ it("an in-place rotation that the platform rejects ends and reports who has the 
 });
 
 it("an in-place rotation passes all fields of its type to sinks and platform", async () => {
-  const harness = await setup({
-    rotation: {
-      type: "username-password-credentials",
-      generate: undefined,
-      from: { command: ["printf", "one\\r\\ntwo\\r\\n\\n"], field: "password" },
-      constants: { username: "broker" },
-    },
-  });
+  const type = "username-password-credentials";
+  const constants = { username: "broker" };
+  const from: Rotation["from"] = { command: ["printf", "one\\r\\ntwo\\r\\n\\n"], field: "password" };
+  const harness = await setup({ rotation: { type, generate: undefined, from, constants } });
   const { credentialsId } = harness.rotation;
   const { credentials } = harness.sandbox.state;
-  credentials.create(credentialsId, {
-    type: "username-password-credentials",
-    credentials: { username: "broker", password: oldSecret },
-  });
+  credentials.create(credentialsId, { type, credentials: { ...constants, password: oldSecret } });
   harness.clock.pass(5_000);
   await harness.begin();
   expect((await harness.workToEnd()).reason).toBeUndefined();

@@ -26,6 +26,15 @@ async function setup({
   return { harness, id, attempt, delivery };
 }
 
+/** A webhook that has taken an event at the second attempt, a minute after the first. */
+async function setupDelivered() {
+  const made = await setup({ answers: [500, 204] });
+  await made.attempt();
+  made.harness.nowMs += minuteMs;
+  await made.attempt();
+  return made;
+}
+
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
@@ -61,10 +70,7 @@ describe("events for webhooks", () => {
 
 describe("webhook deliveries", () => {
   it("a delivery contains the event, its time, and its account under a stable id", async () => {
-    const { harness, id, attempt } = await setup({ answers: [500, 204] });
-    await attempt();
-    harness.nowMs += minuteMs;
-    await attempt();
+    const { harness, id } = await setupDelivered();
     const timestamp = new Date(beganAtMs).toISOString();
     const message = {
       url: "https://ops.example/",
@@ -79,10 +85,7 @@ describe("webhook deliveries", () => {
   });
 
   it("a delivery is recorded with its attempts, its last status and when it ended", async () => {
-    const { harness, attempt, delivery } = await setup({ answers: [500, 204] });
-    await attempt();
-    harness.nowMs += minuteMs;
-    await attempt();
+    const { delivery } = await setupDelivered();
     const times = { createdAtMs: beganAtMs, finishedAtMs: beganAtMs + minuteMs };
     const delivered = await delivery();
     expect(delivered).toMatchObject({ state: "delivered", attempts: 2, lastStatus: 204, ...times });
