@@ -98,8 +98,8 @@ class Harness {
     };
   }
 
-  static async open(written: Partial<Automation> = {}, sims = 12): Promise<Harness> {
-    const fleet = await FleetHarness.open(place, { sims });
+  static async open(written: Partial<Automation>): Promise<Harness> {
+    const fleet = await FleetHarness.open(place, { sims: 12 });
     await fleet.sync();
     const harness = new Harness(fleet, written);
     harness.#lastId = await harness.feed.head();
@@ -140,9 +140,11 @@ class Harness {
   }
 }
 
+const setup = (written: Partial<Automation> = {}): Promise<Harness> => Harness.open(written);
+
 describe("automations", () => {
   it("an automation sets the class of the events' SIMs in one run per batch and emits an event", async () => {
-    const harness = await Harness.open();
+    const harness = await setup();
     const added = await harness.appear(5);
     await harness.handle();
     expect(harness.tasks.runs.size).toBe(1);
@@ -158,7 +160,7 @@ describe("automations", () => {
 
   it("an automation acts only on SIMs that match, have another class, and are still listed", async () => {
     const condition = parseFilter("speedClass!=s1.slow and event.by=external");
-    const harness = await Harness.open({ condition });
+    const harness = await setup({ condition });
     const slow = await harness.appear(2, "s1.slow");
     const right = await harness.appear(3, "s1.minimum");
     const [gone = "", ...wrong] = await harness.appear(4, "s1.fast");
@@ -175,7 +177,7 @@ describe("automations", () => {
 
   it("an automation can match fields of events that concern no SIM", async () => {
     const action = { job: "report", profile: "", file: "x.json" } as const;
-    const harness = await Harness.open({ on: ["run.completed"], action, condition: parseFilter("failed!=0") });
+    const harness = await setup({ on: ["run.completed"], action, condition: parseFilter("failed!=0") });
     const { profile } = harness.fleet;
     const run = { name: "r", state: "completed", total: "3" };
     await harness.feed.emit({ type: "run.completed", profile, fields: { run: "r-1", failed: "0", ...run } });
@@ -189,7 +191,7 @@ describe("automations", () => {
 
   it("an automation counts and reports each report that it writes, although they have one name", async () => {
     const action = { job: "report", profile: "", file: "x.json" } as const;
-    const harness = await Harness.open({ on: ["run.completed"], action });
+    const harness = await setup({ on: ["run.completed"], action });
     const begin = (): Promise<string> => Promise.resolve("written to x.json");
     const deps = { ...harness.harness, tasks: Object.assign(new Tasks(), { begin }) as unknown as AutomationTasks };
     for (const run of ["r-1", "r-2", "r-3"]) {
@@ -201,7 +203,7 @@ describe("automations", () => {
   });
 
   it("an automation acts once on events that are delivered again, even together with new ones", async () => {
-    const harness = await Harness.open();
+    const harness = await setup();
     const first = await harness.appear(3);
     const head = await harness.feed.head();
     const { events } = await harness.feed.after(beforeAll, 100_000);
@@ -218,7 +220,7 @@ describe("automations", () => {
   });
 
   it("two automations that trigger each other are stopped as well", async () => {
-    const a = await Harness.open({ on: ["sync.completed"], action: { job: "sync", profile: "" } });
+    const a = await setup({ on: ["sync.completed"], action: { job: "sync", profile: "" } });
     const { profile } = a.fleet;
     const completed = (cause: string) => ({ type: "sync.completed", profile, fields: { cause, sims: "1" } }) as const;
     const b: Automation = { ...a.automation, name: `${a.automation.name}-b` };
@@ -238,7 +240,7 @@ describe("automations", () => {
   });
 
   it("an automation stops before it exceeds its hourly limit and processes the rest on replay", async () => {
-    const harness = await Harness.open({ maxPerHour: 5 });
+    const harness = await setup({ maxPerHour: 5 });
     await harness.appear(5);
     await harness.handle();
     const late = await harness.appear(2);
@@ -258,7 +260,7 @@ describe("automations", () => {
   });
 
   it("an automation reports permanent failures and retries temporary ones", async () => {
-    const harness = await Harness.open();
+    const harness = await setup();
     await harness.appear(2);
     harness.tasks.fault = new SimfleetError("STORE_UNAVAILABLE", "no answer");
     await expect(harness.handle()).rejects.toThrow("no answer");
@@ -272,7 +274,7 @@ describe("automations", () => {
   });
 
   it("a paused automation acts on nothing", async () => {
-    const harness = await Harness.open();
+    const harness = await setup();
     const runs = harness.runs();
     await runs.pause(harness.automation.name, "cli:anna");
     await harness.appear(2);
@@ -286,8 +288,8 @@ describe("automations", () => {
 
 describe("an automation that triggers itself", () => {
   /** An automation whose run changed a SIM that was changed back, and that hears of the change of its own. */
-  const setup = async () => {
-    const harness = await Harness.open({ on: ["sim.changed"] });
+  const setupLoop = async () => {
+    const harness = await setup({ on: ["sim.changed"] });
     const sims = [...harness.fleet.listed().keys()].slice(0, 2);
     const hear = async (sim = "", cause = ""): Promise<void> => {
       const fields = { sim, field: "speedClass", before: "=s1.slow", after: "=s1.fast", by: "run", cause };
@@ -298,18 +300,18 @@ describe("an automation that triggers itself", () => {
     await harness.fleet.sync();
     await harness.handle();
     await hear(sims[0], [...harness.tasks.runs.keys()][0]);
-    return { harness, hearOfOther: () => hear(sims[1], "somebody") };
+    return { harness, hearOfOther: () => hear(sims[1], "another run") };
   };
 
   it("is stopped with an event", async () => {
-    const { harness } = await setup();
+    const { harness } = await setupLoop();
     const reason = expect.stringContaining("would trigger itself") as unknown;
     expect(await harness.log.record(harness.automation)).toMatchObject({ state: "stopped", reason });
     expect((await harness.reported()).map(({ type }) => type)).toEqual(["automation.started", "automation.stopped"]);
   });
 
   it("acts on nothing until a user resumes it", async () => {
-    const { harness, hearOfOther } = await setup();
+    const { harness, hearOfOther } = await setupLoop();
     await hearOfOther();
     expect(harness.tasks.runs.size).toBe(1);
     await harness.runs().resume(harness.automation.name, "cli:anna");

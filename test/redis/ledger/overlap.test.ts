@@ -356,12 +356,12 @@ describe("a run that shares no field of a SIM with an older one, as its plan fou
   });
 });
 
-describe("a crash while an overlap is settled", () => {
-  it.each([
-    ["first rows", "settle", 0],
-    ["second rows", "settle", 1],
-    ["end", "endSuperseding", 0],
-  ] as const)("at its %s: no run makes a call until another process has settled it", async (_, write, before) => {
+describe.each([
+  ["first rows", "settle", 0],
+  ["second rows", "settle", 1],
+  ["end", "endSuperseding", 0],
+] as const)("a crash while an overlap is settled, at its %s", (_, write, before) => {
+  async function setupCrash() {
     const { fleet, older } = await setup([["a", "b"], ["c"], ["d"]]);
     const newer = await fleet.start([["a", "c"]], ["fast"]);
     const dying = new Ledger(collaborators);
@@ -372,7 +372,17 @@ describe("a crash while an overlap is settled", () => {
       return real(...args);
     });
     await expect(new RunWatch({ ledger: dying }).enter(newer.runId)).rejects.toThrow("killed");
+    return { fleet, older, newer };
+  }
+
+  it("lets no run make a call until another process has settled it", async () => {
+    const { older, newer } = await setupCrash();
     for (const { runId } of [older, newer]) expect(await ledger.hold(runId, ["new"])).toBe("yielding");
+  });
+
+  it("leaves the rows to another process, which settles each once", async () => {
+    const { fleet, older, newer } = await setupCrash();
+    for (const { runId } of [older, newer]) await ledger.hold(runId, ["new"]);
     await fleet.work(older);
     await fleet.work(newer);
     const reason = `superseded by run ${newer.runId}`;
@@ -380,14 +390,14 @@ describe("a crash while an overlap is settled", () => {
     expect((await ledger.run(older.runId)).supersededBy).toEqual([{ runId: newer.runId, rows: 2 }]);
     expect(fleet.calls.toSorted()).toEqual(["a=fast", "b=slow", "c=fast", "d=slow"]);
   });
+});
 
-  it("a newer run that was deleted meanwhile does not stop the older one", async () => {
-    const { fleet, older } = await setup([["a"]]);
-    const newer = await fleet.start([["a"]], ["fast"]);
-    await redis.unlink(keys.run(newer.runId), keys.runInput(newer.runId));
-    await fleet.work(older);
-    expect(await rowsOf(older)).toEqual(["a done"]);
-  });
+it("a newer run that was deleted meanwhile does not stop the older one", async () => {
+  const { fleet, older } = await setup([["a"]]);
+  const newer = await fleet.start([["a"]], ["fast"]);
+  await redis.unlink(keys.run(newer.runId), keys.runInput(newer.runId));
+  await fleet.work(older);
+  expect(await rowsOf(older)).toEqual(["a done"]);
 });
 
 it("a plan counts the SIMs with pending changes by run, each SIM once", async () => {

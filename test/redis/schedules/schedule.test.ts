@@ -181,9 +181,8 @@ describe("scheduled times with a window", () => {
   it.each(["freeze", "task"])("a time that waits for a %s beyond its window is skipped and reported", async (what) => {
     const waiting = { ...windowed, task: change, frozen: "wait", overlap: "queue" } as const;
     const harness = await setup("01:30:00", waiting);
-    if (what === "task") await harness.lookAt("2026-11-22T02:00:00Z");
-    else harness.freeze = { reason: "a move", untilMs: Date.parse("2026-11-22T03:20:00Z") };
-    if (what === "freeze") await harness.lookAt("2026-11-22T02:59:59Z");
+    if (what === "freeze") harness.freeze = { reason: "a move", untilMs: Date.parse("2026-11-22T03:20:00Z") };
+    await harness.lookAt(what === "task" ? "2026-11-22T02:00:00Z" : "2026-11-22T02:59:59Z");
     const before = harness.begunKeys;
     await harness.lookAt("2026-11-22T03:00:00Z");
     harness.tasks.end("nightly-20261122T020000Z");
@@ -228,6 +227,7 @@ describe("scheduled times with a window", () => {
 });
 
 describe("schedules that fail", () => {
+  const pausing = { ...hourly, pauseAfterFailures: 3 };
   /** Lets a schedule run at so many hours from 01:00 on, with these results. */
   const hours = async (harness: ScheduleDeps, results: readonly ("done" | "failed" | "cancelled")[], first = 1) => {
     for (const [index, result] of results.entries()) {
@@ -240,13 +240,9 @@ describe("schedules that fail", () => {
   };
   const alerts = async (harness: ScheduleDeps): Promise<string[]> =>
     (await harness.reported()).filter((type) => /failing|recovered|paused|resumed/.test(type));
-  const begin = async (pauseAfterFailures?: number): Promise<ScheduleDeps> => {
-    const harness = await setup("00:30:00", { ...hourly, pauseAfterFailures });
-    return harness;
-  };
 
   it("an incident is one alert and its end another, however many tasks failed", async () => {
-    const harness = await begin();
+    const harness = await setup("00:30:00", hourly);
     await hours(harness, ["done", "failed", "failed", "cancelled", "failed", "done", "done", "failed", "done"]);
     const reported = ["schedule.failing", "schedule.recovered", "schedule.failing", "schedule.recovered"];
     expect(await alerts(harness)).toEqual(reported);
@@ -262,7 +258,7 @@ describe("schedules that fail", () => {
   });
 
   it("a schedule pauses after so many failures in a row", async () => {
-    const harness = await begin(3);
+    const harness = await setup("00:30:00", pausing);
     await hours(harness, ["failed", "failed", "done", "failed", "failed", "failed", "failed"]);
     expect(harness.begunKeys).toHaveLength(6);
     const reason = "it failed 3 times in a row, at last: no 06";
@@ -275,7 +271,7 @@ describe("schedules that fail", () => {
   });
 
   it("a resumed schedule counts its failures in a row from there", async () => {
-    const harness = await begin(3);
+    const harness = await setup("00:30:00", pausing);
     await hours(harness, ["failed", "failed", "failed"]);
     const service = serviceOf(harness);
     await service.resume("nightly", "cli:anna");
@@ -289,7 +285,8 @@ describe("schedules that fail", () => {
 });
 
 describe("scheduled times while the previous task is in progress", () => {
-  const begin = async (overlap: "skip" | "queue" | "cancel") => {
+  /** A schedule whose task of 03:00 is still in progress at 05:00. */
+  const setupOverlap = async (overlap: "skip" | "queue" | "cancel") => {
     const harness = await setup("02:30:00", { ...hourly, overlap, task: change });
     await harness.lookAt("2026-11-22T03:00:00Z");
     await harness.lookAt("2026-11-22T04:00:00Z");
@@ -298,14 +295,14 @@ describe("scheduled times while the previous task is in progress", () => {
   };
 
   it("a scheduled time is skipped while the previous task is in progress with `overlap: skip`", async () => {
-    const harness = await begin("skip");
+    const harness = await setupOverlap("skip");
     expect(harness.begunKeys).toEqual([keyAtThree]);
     expect(await harness.reported()).toEqual(["schedule.started", "schedule.skipped", "schedule.skipped"]);
     expect((await harness.events())[1]?.fields.reason).toContain("still in progress: run nightly-20261122T030000Z");
   });
 
   it("only the latest scheduled time waits for the previous task with `overlap: queue`", async () => {
-    const harness = await begin("queue");
+    const harness = await setupOverlap("queue");
     expect(harness.begunKeys).toHaveLength(1);
     harness.tasks.end(keyAtThree);
     await harness.lookAt("2026-11-22T05:10:00Z");
@@ -316,7 +313,7 @@ describe("scheduled times while the previous task is in progress", () => {
   });
 
   it("a scheduled time cancels and replaces the previous task with `overlap: cancel`", async () => {
-    const harness = await begin("cancel");
+    const harness = await setupOverlap("cancel");
     expect(harness.tasks.cancelled).toEqual([keyAtThree, "nightly-20261122T040000Z"]);
     expect(harness.begunKeys.at(-1)).toBe("nightly-20261122T050000Z");
     expect((await harness.reported()).filter((type) => type === "schedule.cancelled")).toHaveLength(2);
@@ -324,23 +321,22 @@ describe("scheduled times while the previous task is in progress", () => {
 });
 
 describe("scheduled times during a freeze", () => {
-  const frozen = { reason: "the freeze year-end", untilMs: Date.parse("2026-11-22T03:20:00Z") };
+  /** A schedule at a time that lies in a freeze. */
+  const setupFrozen = async (written: Parameters<typeof setup>[1]): Promise<ScheduleDeps> => {
+    const harness = await setup("02:30:00", written);
+    harness.freeze = { reason: "the freeze year-end", untilMs: Date.parse("2026-11-22T03:20:00Z") };
+    await harness.lookAt("2026-11-22T03:00:00Z");
+    return harness;
+  };
 
   it("a freeze makes a scheduled change skip or wait, while a sync still runs", async () => {
-    const skipping = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, task: change });
-    const waiting = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...hourly, task: change, frozen: "wait" });
-    const reading = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
-    for (const harness of [skipping, waiting, reading]) {
-      await harness.poll();
-      harness.freeze = frozen;
-      await harness.lookAt("2026-11-22T03:00:00Z");
-    }
-    expect((await skipping.record()).last).toMatchObject({
-      result: "skipped",
-      reason: "changes are frozen: the freeze year-end",
-    });
-    expect(waiting.begunKeys).toEqual([]);
+    const skipping = await setupFrozen({ ...hourly, task: change });
+    const reason = "changes are frozen: the freeze year-end";
+    expect((await skipping.record()).last).toMatchObject({ result: "skipped", reason });
+    const reading = await setupFrozen(hourly);
     expect(reading.begunKeys).toHaveLength(1);
+    const waiting = await setupFrozen({ ...hourly, task: change, frozen: "wait" });
+    expect(waiting.begunKeys).toEqual([]);
     waiting.freeze = undefined;
     await waiting.lookAt("2026-11-22T03:20:00Z");
     expect(waiting.begunKeys).toEqual([keyAtThree]);
@@ -379,7 +375,7 @@ it("a schedule loses no time and runs none twice for any process crashes and res
     // What was not started waited for one before and was overtaken by a later one.
     expect(wanted).toEqual(expect.arrayContaining(harness.begunKeys));
     expect(harness.begunKeys.at(-1)).toBe(wanted.at(-1));
-    // Where nobody was alive for a minute a time was missed, and made up for.
+    // Where no process was alive for a minute a time was missed, and made up for.
     const missed = events.filter(({ type }) => type === "schedule.missed");
     expect(missed.map(({ fields }) => fields.madeUp)).toEqual(missed.map(() => "yes"));
     expect(events.filter(({ type }) => type === "schedule.completed")).toHaveLength(harness.begunKeys.length);
