@@ -1,5 +1,6 @@
 /** A filter selects the same SIMs whether an index answers it or every record is read. */
-import { expect, it, vi } from "vitest";
+import { randomBytes } from "node:crypto";
+import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type Filter, everySim, matches, parseFilter } from "#fleet/filter.ts";
 import { pickFields, textOf } from "#fleet/sim/sim-fields.ts";
@@ -13,8 +14,13 @@ const { inventory, syncs } = storesOn({ redis, keys });
 const fields = ["speedClass", "status", "groupId", "tags", "online", "deep.er", "imsi"];
 const selection = { fields, secrets: new Set<string>(), places: {} };
 
-/** Syncs a fleet with these records, and keeps it listed. */
-async function takeIn(profile: string, records: readonly Record<string, unknown>[]): Promise<string[]> {
+/** A fleet of its own with these records. */
+async function setup(records: readonly Record<string, unknown>[]) {
+  const profile = `p-${randomBytes(4).toString("hex")}`;
+  return { profile, sims: await syncRecords(profile, records) };
+}
+
+async function syncRecords(profile: string, records: readonly Record<string, unknown>[]): Promise<string[]> {
   const { syncId } = await syncs.begin(profile, "s-1", "restart");
   const all = records.map((_, n) => `8942300000${n}`);
   const linesOf = (place: number): string => encodeRecord(records[place] ?? {}, selection);
@@ -75,42 +81,45 @@ async function indexOf(profile: string, name: string): Promise<string[]> {
   });
 }
 
-it("a field with more than 64 values loses its bitmaps, and filters on it read the records", async () => {
-  const profile = "many-values";
+describe("a field with more than 64 values", () => {
   const records = Array.from({ length: 300 }, (_, n) => ({
     status: n % 64 === 5 ? "ready" : "active",
     speedClass: `s1.${n % 64}`,
     tags: n % 100 === 77 ? { site: "oslo" } : { asset: `asset-${n}`, site: "oslo" },
   }));
-  const sims = await takeIn(profile, records);
-  expect(await indexOf(profile, "speedClass")).toHaveLength(64);
-  expect(await indexOf(profile, "tags.asset")).toEqual(["dropped"]);
-  const bitmaps = await redis.keys(`${keys.simsBitmaps(profile)}*`);
-  // Those of the classes, of two states, of the site, of tags as an object, and of the SIMs that are listed.
-  expect(bitmaps).toHaveLength(64 + 2 + 1 + 1 + 1);
-  const read = vi.spyOn(inventory, "read");
-  for (const [text, isRead] of [
-    ["speedClass!=s1.3 and status=ready", false],
-    ["tags.site=oslo and tags exists", false],
-    ["tags.asset not exists", true],
-    ["tags.asset=asset-290", true],
-    ["tags.asset!=asset-290 and speedClass=s1.34", true],
-  ] as const) {
+
+  it("loses its bitmaps", async () => {
+    const { profile } = await setup(records);
+    expect(await indexOf(profile, "speedClass")).toHaveLength(64);
+    expect(await indexOf(profile, "tags.asset")).toEqual(["dropped"]);
+    const bitmaps = await redis.keys(`${keys.simsBitmaps(profile)}*`);
+    // Those of the classes, of two states, of the site, of tags as an object, and of the SIMs that are listed.
+    expect(bitmaps).toHaveLength(64 + 2 + 1 + 1 + 1);
+  });
+
+  it.each([
+    ["speedClass!=s1.3 and status=ready", "not read"],
+    ["tags.site=oslo and tags exists", "not read"],
+    ["tags.asset not exists", "read"],
+    ["tags.asset=asset-290", "read"],
+    ["tags.asset!=asset-290 and speedClass=s1.34", "read"],
+  ])("is the only one for whose filters records are read: with %s, they are %s", async (text, how) => {
+    const { profile, sims } = await setup(records);
     const filter = parseFilter(text);
     const meant = compared(sims, records, filter);
-    read.mockClear();
+    const read = vi.spyOn(inventory, "read");
     expect(await counted(profile, filter)).toBe(meant.length);
-    expect(read.mock.calls.length > 0, text).toBe(isRead);
+    expect(read.mock.calls.length > 0, text).toBe(how === "read");
+    read.mockRestore();
     expect(await found(profile, filter)).toEqual(meant);
-  }
-  read.mockRestore();
+  });
 });
 
 it("a field stays indexed while it has at most 64 values at a time, however often they change", async () => {
-  const profile = "changing-values";
+  const { profile } = await setup([]);
   for (let sync = 0; sync < 5; sync += 1) {
     const records = Array.from({ length: 60 }, (_, n) => ({ status: `${sync}-${n}` }));
-    const sims = await takeIn(profile, records);
+    const sims = await syncRecords(profile, records);
     expect(await found(profile, parseFilter(`status=${sync}-7`))).toEqual([sims[7]]);
     expect((await indexOf(profile, "status")).length).toBeLessThanOrEqual(64);
   }
@@ -118,9 +127,8 @@ it("a field stays indexed while it has at most 64 values at a time, however ofte
 });
 
 it("fields beyond the room of the index are filtered by their records", async () => {
-  const profile = "many-fields";
   const records = Array.from({ length: 100 }, (_, n) => ({ tags: { [`t${n}`]: "on" } }));
-  const sims = await takeIn(profile, records);
+  const { profile, sims } = await setup(records);
   for (let n = 0; n < 100; n += 9) {
     expect(await found(profile, parseFilter(`tags.t${n}=on`))).toEqual([sims[n]]);
     expect(await counted(profile, parseFilter(`tags.t${n} not exists`))).toBe(99);
@@ -135,9 +143,9 @@ it("a list in the order of a field has every selected SIM once, page by page, th
     ...(n % 4 === 3 ? {} : { speedClass: classes[n % 3] }),
     status: n < 30 ? "active" : "ready",
   }));
-  const sims = await takeIn("sorted", records);
+  const { profile, sims } = await setup(records);
   const valueOf = (n: number): string => records[n]?.speedClass ?? "~";
-  const by = (sort: string): Promise<string[]> => listed("sorted", "active", sort, 7);
+  const by = (sort: string): Promise<string[]> => listed(profile, "active", sort, 7);
   const active = places.slice(0, 30);
   const ascending = active.toSorted((a, b) => (valueOf(a) < valueOf(b) ? -1 : valueOf(a) > valueOf(b) ? 1 : a - b));
   expect(await by("speedClass")).toEqual(ascending.map((n) => sims[n]));
@@ -150,11 +158,10 @@ it("a list in the order of a field has every selected SIM once, page by page, th
 
 it("a short list is sorted by any field, or by a time of the record", async () => {
   const names = ["pear", "apple", undefined, "fig", "date", "cherry", "apple"];
-  const sims = await takeIn(
-    "by-records",
+  const { profile, sims } = await setup(
     names.map((name, n) => ({ status: n < 6 ? "active" : "ready", ...(name === undefined ? {} : { imsi: name }) })),
   );
-  const by = (sort: string): Promise<string[]> => listed("by-records", "active", sort, 3);
+  const by = (sort: string): Promise<string[]> => listed(profile, "active", sort, 3);
   expect(await by("imsi")).toEqual([1, 5, 4, 3, 0, 2].map((n) => sims[n]));
   expect(await by("-imsi")).toEqual([0, 3, 4, 5, 1, 2].map((n) => sims[n]));
   expect(await by("addedAt")).toEqual([0, 1, 2, 3, 4, 5].map((n) => sims[n]));
@@ -173,19 +180,14 @@ it("a list of more SIMs than can be sorted by another field than the key names w
 });
 
 it("a search finds SIMs by a part of the SIM ID, or by the whole IMSI", async () => {
-  const sims = await takeIn(
-    "searched",
-    Array.from({ length: 30 }, (_, n) => ({
-      status: "active",
-      tags: { n: String(n) },
-      imsi: `44010000000${1_000 + n}`,
-    })),
-  );
+  const imsiOf = (n: number): string => `44010000000${1_000 + n}`;
+  const records = Array.from({ length: 30 }, (_, n) => ({ status: "active", tags: { n: String(n) }, imsi: imsiOf(n) }));
+  const { profile, sims } = await setup(records);
   const search = async (text: string): Promise<string[]> => {
     const all: string[] = [];
     const options = { keyColumn: "simId", search: text } as const;
-    for await (const batch of inventory.scan("searched", everySim, options)) all.push(...batch.map(({ key }) => key));
-    expect(await counted("searched", everySim, text)).toBe(all.length);
+    for await (const batch of inventory.scan(profile, everySim, options)) all.push(...batch.map(({ key }) => key));
+    expect(await counted(profile, everySim, text)).toBe(all.length);
     return all;
   };
   expect(await search("000002")).toEqual(sims.filter((_, n) => n === 2 || n >= 20));

@@ -58,25 +58,35 @@ async function setup(kills: (key: string) => boolean) {
   return { runId, work, rows, callsFor, hanging };
 }
 
-it("a row that kills three workers alone is quarantined with an event, and the other rows are done", async () => {
+/** A run with a row that has killed three workers alone; before, one died with calls of others. */
+async function setupDeadlyRow() {
   const deadly = keyOf(2);
   let isFirst = true;
-  const { runId, work, rows, callsFor, hanging } = await setup((key) => key !== "" && (isFirst || key === deadly));
-  void work(0);
+  const { hanging, ...made } = await setup((key) => key !== "" && (isFirst || key === deadly));
+  void made.work(0);
   await until("the first process has three calls in flight", () => hanging.length === 3);
   isFirst = false;
   for (let deaths = 1; deaths <= 3; deaths += 1) {
-    void work(deaths);
-    await until("the deadly row is tried", () => callsFor(deadly) === deaths + 1);
+    void made.work(deaths);
+    await until("the deadly row is tried", () => made.callsFor(deadly) === deaths + 1);
   }
-  expect((await ledger.run(runId)).problem?.message).toMatch(
-    /^a worker crashed or stood still while it processed rows of this run/,
-  );
+  return { deadly, ...made };
+}
+
+it("a row that kills three workers alone fails, and the other rows are done", async () => {
+  const { runId, deadly, work, rows, callsFor } = await setupDeadlyRow();
+  const problem = /^a worker crashed or stood still while it processed rows of this run/;
+  expect((await ledger.run(runId)).problem?.message).toMatch(problem);
   expect(await work(4)).toMatchObject({ kind: "finished" });
   expect(callsFor(deadly)).toBe(4);
   const done = ["done", ""];
   expect(await rows()).toEqual([done, done, ["failed", reason], done, done]);
-  const { events } = await new Feed(collaborators).after(beforeAll, 100);
+});
+
+it("a row that kills three workers alone is quarantined with an event", async () => {
+  const { runId, deadly, work } = await setupDeadlyRow();
+  await work(4);
+  const { events } = await new Feed(collaborators).after(beforeAll, 1_000);
   const told = events.filter(({ type, fields }) => type === "run.row-quarantined" && fields.run === runId);
   expect(told.map(({ fields }) => fields.reason)).toEqual([`line 4, SIM ${deadly}: ${reason}`]);
 });

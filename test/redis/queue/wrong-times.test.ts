@@ -17,13 +17,12 @@ const workerRegistry = openWorkerRegistry({ redis, keys });
 const dayMs = 1_440 * minuteMs;
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
 
-/** Takes the next job as a worker with this clock would, and delays it. */
-async function delayBy(job: Job | undefined, delayMs: number, aheadMs: number): Promise<void> {
-  if (job === undefined) throw new Error("no job");
+/** Acts as a process whose clock is ahead by an hour. */
+async function actAhead(act: () => Promise<unknown>): Promise<void> {
   const { now } = Date;
-  Date.now = () => now() + aheadMs;
+  Date.now = () => now() + 60 * minuteMs;
   try {
-    await job.changeDelay(delayMs);
+    await act();
   } finally {
     Date.now = now;
   }
@@ -37,7 +36,9 @@ it("a segment that a process with a fast clock has delayed starts soon, and one 
     const jobId = `${run.runId}-s${segment}`;
     await queue.add("process-segment", { runId: run.runId, segment }, { jobId, delay: minuteMs });
   }
-  await delayBy(await queue.getJob(`${run.runId}-s0`), 5_000, 60 * minuteMs);
+  const first: Job | undefined = await queue.getJob(`${run.runId}-s0`);
+  if (first === undefined) throw new Error("no job");
+  await actAhead(() => first.changeDelay(5_000));
   await repairTimes(queue, redis, systemClock.wallMs());
   expect((await queue.getDelayed()).map(({ id }) => id)).toEqual([`${run.runId}-s1`]);
   expect((await queue.getWaiting()).map(({ id }) => id)).toEqual([`${run.runId}-s0`]);
@@ -46,10 +47,7 @@ it("a segment that a process with a fast clock has delayed starts soon, and one 
 it("work of a profile that a process with a fast clock has delayed starts soon", async () => {
   const jobs = profileJobs("far", "the-work", { connect, keys, clock: systemClock, workerRegistry, lifecycle });
   const queue = await jobs.queue("default");
-  const { now } = Date;
-  Date.now = () => now() + 60 * minuteMs;
-  await queue.add("later", { profile: "default" }, { jobId: "later", delay: 5_000 });
-  Date.now = now;
+  await actAhead(() => queue.add("later", { profile: "default" }, { jobId: "later", delay: 5_000 }));
   const worked: string[] = [];
   const working = await jobs.consume("default", {
     work: (profile) => {
