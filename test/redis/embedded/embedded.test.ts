@@ -79,6 +79,13 @@ function isGone(pid: number): boolean {
   }
 }
 
+async function expectRefusal(refused: Promise<unknown>, message: RegExp): Promise<void> {
+  await expect(refused).rejects.toMatchObject({
+    code: "STORE_UNAVAILABLE",
+    message: expect.stringMatching(message) as unknown,
+  });
+}
+
 describe("the embedded Redis", () => {
   it("all processes of a data directory share one embedded Redis, which stops with the last of them", async () => {
     const [child, embedded] = [await attachInProcess(), await attach()];
@@ -148,10 +155,8 @@ describe("the embedded Redis", () => {
   it("the embedded Redis uses a socket in its folder, and refuses a folder whose path is too long for one", async () => {
     await attach();
     expect((await stat(join(dataDir, "redis", "redis.sock"))).isSocket()).toBe(true);
-    await expect(attach(join(dataDir, "x".repeat(100)))).rejects.toMatchObject({
-      code: "STORE_UNAVAILABLE",
-      message: expect.stringMatching(/is too long for a socket, .+: set SIMFLEET_DATA_DIR to a shorter folder$/),
-    });
+    const tooLong = /is too long for a socket, .+: set SIMFLEET_DATA_DIR to a shorter folder$/;
+    await expectRefusal(attach(join(dataDir, "x".repeat(100))), tooLong);
   });
 
   it("the embedded Redis makes its folder private and refuses one that is a link", async () => {
@@ -162,19 +167,13 @@ describe("the embedded Redis", () => {
     const linked = join(dataDir, "linked");
     await mkdir(linked);
     await symlink(join(dataDir, "redis"), join(linked, "redis"));
-    await expect(attach(linked)).rejects.toMatchObject({
-      code: "STORE_UNAVAILABLE",
-      message: expect.stringMatching(/is a symbolic link; it must be a folder/),
-    });
+    await expectRefusal(attach(linked), /is a symbolic link; it must be a folder/);
   });
 
   it.runIf(isRoot)(`the embedded Redis refuses a folder of another user${unlessRoot}`, async () => {
     await mkdir(join(dataDir, "redis"));
     await chown(join(dataDir, "redis"), 12_345, 12_345);
-    await expect(attach()).rejects.toMatchObject({
-      code: "STORE_UNAVAILABLE",
-      message: expect.stringMatching(/belongs to another user \(ID 12345\)/),
-    });
+    await expectRefusal(attach(), /belongs to another user \(ID 12345\)/);
   });
 
   it("the embedded Redis names the setting to change when the data directory is not writable", async () => {
@@ -227,16 +226,13 @@ describe("the search for a redis-server", () => {
   ])("a downloaded redis-server is not run when it was %s", async (_, change, message) => {
     const home = await copyIn(dataDir);
     await change(home);
-    const refusal = expect(findRedisServer({ path: "", cacheDir: dataDir })).rejects;
-    await refusal.toMatchObject({ code: "STORE_UNAVAILABLE", message: expect.stringMatching(message) });
+    await expectRefusal(findRedisServer({ path: "", cacheDir: dataDir }), message);
   });
 
   it.runIf(isRoot)(`a downloaded redis-server of another user is not run${unlessRoot}`, async () => {
     const home = await copyIn(dataDir);
     await chown(join(home, "redis-server"), 12_345, 12_345);
-    await expect(findRedisServer({ path: "", cacheDir: dataDir })).rejects.toMatchObject({
-      message: expect.stringMatching(/belongs to another user/),
-    });
+    await expectRefusal(findRedisServer({ path: "", cacheDir: dataDir }), /belongs to another user/);
   });
 
   it("a download gets the settings of a proxy, and none of our own variables", async () => {

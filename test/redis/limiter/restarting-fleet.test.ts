@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secrets/secret.ts";
@@ -14,8 +14,11 @@ import { ModelPlatform } from "./model-platform.ts";
 const { keys, connect } = openTestRedis();
 const periodMs = 2_000;
 
-/** A platform that takes five authentications a window from one address, and sends its headers only if asked. */
-async function openPlatform(says: "its quota" | "nothing") {
+/**
+ * Twelve workers, and a platform that takes five authentications a window from their one address, and sends its headers
+ * only if asked.
+ */
+async function setup(says: "its quota" | "nothing") {
   const model = new ModelPlatform({
     periodMs,
     windowBeginsMs: performance.now() - 300,
@@ -41,8 +44,26 @@ async function openPlatform(says: "its quota" | "nothing") {
     request.resume().on("end", () => reply(response));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
-  return { model, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+  const own = new Keys(`${keys.prefix}:${randomUUID()}`);
+  const authKey = { kind: "auth-key" as const, authKeyId: "keyId-fleet", authKey: new Secret("secret-fleet-key") };
+  const shared = {
+    profile: { name: "default", coverage: "g", wording: "sims" } as const,
+    brand: "Svc",
+    language: "en" as const,
+    userAgent: "simfleet/test",
+    connections: 4,
+    periodMs,
+    clock: systemClock,
+    endpoints: { global: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    credentials: () => [authKey],
+  };
+  const permits = () => new Limiter({ redis: connect(), keys: own, periodMs });
+  const workers = Array.from({ length: 12 }, () => new PlatformClient({ ...shared, permits: permits() }));
+  onTestFinished(async () => {
+    await Promise.all(workers.map((client) => client.close()));
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  return { model, workers };
 }
 
 /** A worker that has just started: it authenticates, and waits as long as a rejection says. */
@@ -61,28 +82,10 @@ async function start(client: PlatformClient): Promise<void> {
 it.each(["its quota", "nothing"] as const)(
   "twelve workers that start together on a platform that reports %s all sign in with at most one 429 per window",
   async (says) => {
-    const platform = await openPlatform(says);
-    const own = new Keys(`${keys.prefix}:${randomUUID()}`);
-    const shared = {
-      profile: { name: "default", coverage: "g", wording: "sims" } as const,
-      brand: "Svc",
-      language: "en" as const,
-      userAgent: "simfleet/test",
-      connections: 4,
-      periodMs,
-      clock: systemClock,
-      endpoints: { global: platform.url },
-      credentials: () => [
-        { kind: "auth-key" as const, authKeyId: "keyId-fleet", authKey: new Secret("secret-fleet-key") },
-      ],
-    };
-    const permits = () => new Limiter({ redis: connect(), keys: own, periodMs });
-    const workers = Array.from({ length: 12 }, () => new PlatformClient({ ...shared, permits: permits() }));
+    const { model, workers } = await setup(says);
     await Promise.all(workers.map(start));
-    await Promise.all(workers.map((client) => client.close()));
-    await platform.close();
-    const refused = platform.model.windows.map((window) => window.refused.normal);
+    const refused = model.windows.map((window) => window.refused.normal);
     expect(Math.max(...refused)).toBeLessThanOrEqual(1);
-    expect(platform.model.windows.reduce((sum, window) => sum + window.counted.normal, 0)).toBe(12);
+    expect(model.windows.reduce((sum, window) => sum + window.counted.normal, 0)).toBe(12);
   },
 );
