@@ -112,6 +112,17 @@ async function setupPalette(text = "") {
   return { watched, page, palette };
 }
 
+/** The list of shortcuts, which was opened while the focus was on a link. */
+async function setupShortcuts() {
+  const { watched, page } = await setup("/#/quota");
+  await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+  await page.getByRole("link", { name: "Runs", exact: true }).focus();
+  await page.keyboard.press("?");
+  const list = page.getByRole("dialog", { name: "Shortcuts" });
+  await list.waitFor();
+  return { watched, page, list };
+}
+
 describeInBrowser(
   "accessibility of the dashboard",
   async () => {
@@ -205,12 +216,7 @@ describeInBrowser(
     });
 
     it("the list of shortcuts passes axe in all variants and opens and closes by keyboard", async () => {
-      const { watched, page } = await setup("/#/quota");
-      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
-      await page.getByRole("link", { name: "Runs", exact: true }).focus();
-      await page.keyboard.press("?");
-      const list = page.getByRole("dialog", { name: "Shortcuts" });
-      await list.waitFor();
+      const { watched, page, list } = await setupShortcuts();
       expect(await findingsInLooks(watched, "shortcuts", looks)).toEqual([]);
       await page.setViewportSize({ width: 1280, height: 860 });
       expect(await page.evaluate<string>("document.activeElement.type")).toBe("checkbox");
@@ -220,12 +226,7 @@ describeInBrowser(
     });
 
     it("without single-key shortcuts, only Ctrl-K opens something, and the focus returns", async () => {
-      const { page } = await setup("/#/quota");
-      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
-      await page.getByRole("link", { name: "Runs", exact: true }).focus();
-      await page.keyboard.press("?");
-      const list = page.getByRole("dialog", { name: "Shortcuts" });
-      await list.waitFor();
+      const { page, list } = await setupShortcuts();
       await page.keyboard.press("Space");
       await page.keyboard.press("Escape");
       await list.waitFor({ state: "detached" });

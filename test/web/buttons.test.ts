@@ -45,6 +45,24 @@ function untilIs(noun: "schedules" | "automations", name: string, holds: (one: R
   );
 }
 
+interface Rotation {
+  readonly state: string;
+  readonly waitsFor: string | null;
+  readonly credentialsId: string;
+}
+
+function untilRotationIs(holds: (rotation: Rotation) => boolean): Promise<void> {
+  return untilReported<{ rotations: Rotation[] }>("the rotation has come so far", "/v1/rotations", ({ rotations }) =>
+    rotations.slice(0, 1).some(holds),
+  );
+}
+
+function untilWebhookIs(state: string): Promise<void> {
+  return untilReported<{ webhooks: Reported[] }>(`the webhook is ${state}`, "/v1/webhooks", ({ webhooks }) =>
+    webhooks.every((one) => one.state === state),
+  );
+}
+
 /** A page of the dashboard. */
 async function setup(path: string, { width = 1280, token = tokens.operator }: Partial<PageOptions> = {}) {
   const watched = await harness.page({ width, token });
@@ -81,28 +99,20 @@ describeInBrowser(
     afterAll(() => receiver[Symbol.asyncDispose]());
 
     it("a button rotates a secret, and another confirms that nothing uses the old one", async () => {
-      interface Rotation {
-        readonly state: string;
-        readonly waitsFor: string | null;
-        readonly credentialsId: string;
-      }
-      const rotationIs = (holds: (rotation: Rotation | undefined) => boolean): Promise<void> =>
-        untilReported<{ rotations: Rotation[] }>("the rotation has come so far", "/v1/rotations", ({ rotations }) =>
-          holds(rotations[0]),
-        );
       const { page } = await setup("/#/credentials", { token: tokens.admin });
       await page.getByRole("button", { name: "Rotate mqtt" }).click();
       await yes(page, "Rotate");
-      await rotationIs((now) => now?.state === "created" && now.waitsFor === "confirmation");
+      await untilRotationIs(({ state, waitsFor }) => state === "created" && waitsFor === "confirmation");
       const { credentials } = harness.cli.sandbox.state;
       const [made] = credentials.all.filter(({ credentialsId }) => credentialsId.startsWith("mqtt-"));
-      expect(credentials.secretOf(made?.credentialsId ?? "")).toEqual({
-        key: readFileSync(harness.cli.path("mqtt-psk"), "utf8"),
-      });
+      const key = readFileSync(harness.cli.path("mqtt-psk"), "utf8");
+      expect(credentials.secretOf(made?.credentialsId ?? "")).toEqual({ key });
 
       await page.getByRole("button", { name: "Confirm mqtt" }).click();
       await yes(page, "Not referenced");
-      await rotationIs((now) => now?.state === "switched" && now.credentialsId === made?.credentialsId);
+      await untilRotationIs(
+        ({ state, credentialsId }) => state === "switched" && credentialsId === made?.credentialsId,
+      );
     });
 
     it.each([
@@ -142,10 +152,6 @@ describeInBrowser(
     });
 
     it("buttons resume a stopped webhook and resend a message", async () => {
-      const untilWebhookIs = (state: string): Promise<void> =>
-        untilReported<{ webhooks: { state: string }[] }>(`the webhook is ${state}`, "/v1/webhooks", ({ webhooks }) =>
-          webhooks.every((one) => one.state === state),
-        );
       const { watched, page } = await setup("/#/schedules/webhooks", { width: 360 });
       receiver.answerWith(() => 410);
       const csv = await harness.cli.read(await harness.cli.fleet("two.csv", 2));

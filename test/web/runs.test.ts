@@ -41,8 +41,23 @@ async function runAfter(page: Page, runId: string): Promise<string> {
   return new URL(page.url()).hash.slice("#/runs/".length);
 }
 
-function classesOf(places: readonly number[]): string[] {
-  return places.map((place) => harness.cli.sandbox.state.sims.speedClassAt(place));
+const places = Array.from({ length: 40 }, (_, n) => 200 + n);
+
+/** A file with a class for these SIMs, and a row that is not valid. */
+function csvOf(speedClass: string): string {
+  const rows = places.map((place) => `${harness.cli.simId(place)},${speedClass}\n`);
+  return `simId,speedClass\n8.94231E+18,${speedClass}\n${rows.join("")}`;
+}
+
+/** The page of a run, with a quota so narrow that the run is in progress for long, until `widen`. */
+async function setup(name: string, csv: string, width = 360) {
+  const { throttle } = harness.cli.sandbox;
+  throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
+  const watched = await harness.page({ width, token: tokens.operator });
+  const { page } = watched;
+  const runId = await submitted(page, name, csv);
+  const widen = (): void => throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
+  return { watched, page, runId, widen };
 }
 
 describeInBrowser(
@@ -72,17 +87,8 @@ describeInBrowser(
       expect(harness.cli.changes).toBe(before + 41);
     });
 
-    it("a run can be paused, resumed, and cancelled, and a retry sends its remaining rows", async () => {
-      const { throttle } = harness.cli.sandbox;
-      // So narrow a quota that the run is still in progress when it is cancelled.
-      throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
-      const places = Array.from({ length: 40 }, (_, n) => 200 + n);
-      const rows = ["8.94231E+18,s1.4xfast\n", ...places.map((place) => `${harness.cli.simId(place)},s1.4xfast\n`)];
-      const watched = await harness.page({ width: 360, token: tokens.operator });
-      const { page } = watched;
-      const runId = await submitted(page, "half", `simId,speedClass\n${rows.join("")}`);
-      await until("a row is done", async () => (await shown(runId)).counts.done > 0);
-
+    it("a run that is frozen says so, and it can be paused and resumed", async () => {
+      const { watched, page, runId, widen } = await setup("paused", csvOf("s1.minimum"));
       await harness.ask("/v1/freeze", { method: "POST" });
       await page.getByText("running (frozen)", { exact: true }).waitFor();
       await harness.ask("/v1/freeze", { method: "DELETE" });
@@ -93,7 +99,13 @@ describeInBrowser(
       await watched.putMessageAway();
       await page.getByRole("button", { name: "Resume", exact: true }).click();
       await untilState(runId, "running");
-      await watched.putMessageAway();
+      widen();
+      await untilState(runId, "completed");
+    });
+
+    it("a run can be cancelled, and a retry sends its remaining rows", async () => {
+      const { watched, page, runId, widen } = await setup("half", csvOf("s1.4xfast"));
+      await until("a row is done", async () => (await shown(runId)).counts.done > 0);
       await press(page, "Cancel", /^Cancel \d+ rows$/);
       await untilState(runId, "cancelled");
       await watched.putMessageAway();
@@ -101,33 +113,27 @@ describeInBrowser(
       const { done, rejected, cancelled } = (await shown(runId)).counts;
       expect([rejected, done + cancelled]).toEqual([1, 40]);
       expect(cancelled).toBeGreaterThan(0);
-
-      throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
+      widen();
       await press(page, "Retry", /^Retry \d+ rows$/);
       const retrying = await runAfter(page, runId);
       await untilState(retrying, "completed");
       expect(await shown(retrying)).toMatchObject({ retryOf: runId, counts: { total: cancelled, done: cancelled } });
-      expect(new Set(classesOf(places))).toEqual(new Set(["s1.4xfast"]));
+      const classes = places.map((place) => harness.cli.sandbox.state.sims.speedClassAt(place));
+      expect(new Set(classes)).toEqual(new Set(["s1.4xfast"]));
     });
 
     it("the plan of a run names the older run that it supersedes, and that run names it", async () => {
-      const { throttle } = harness.cli.sandbox;
-      // So narrow a quota that the older run is still in progress when the newer one is started.
-      throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
       const csv = await harness.cli.read(await harness.cli.fleet("older.csv", 30, ["s1.slow"]));
-      const { page } = await harness.page({ width: 1280, token: tokens.operator });
-      const older = await submitted(page, "older", csv);
+      const { page, runId: older, widen } = await setup("older", csv, 1280);
       await page.getByRole("button", { name: "Pause", exact: true }).click();
       await untilState(older, "paused");
       await page.goto("/#/new");
       const file = await harness.cli.fleet("newer.csv", 30, ["s1.fast"]);
       await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.cli.path(file));
-      await page
-        .getByText(new RegExp(`^\\d+ SIMs? ha(?:ve|s) pending changes in run ${older}; they will be superseded$`))
-        .waitFor();
-      throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
-      await page.getByRole("button", { name: "Start the run" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
+      const warning = `^\\d+ SIMs? ha(?:ve|s) pending changes in run ${older}; they will be superseded$`;
+      await page.getByText(new RegExp(warning)).waitFor();
+      widen();
+      await press(page, "Start the run", /^Start the run$/);
       const newer = await runAfter(page, older);
       await untilState(newer, "completed");
       await untilState(older, "completed");
