@@ -5,7 +5,7 @@ import type { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { EventType } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
-import { everySim } from "#fleet/filter.ts";
+import { type Filter, everySim } from "#fleet/filter.ts";
 import { type FieldSelection, documentOf, usualFields } from "#fleet/sim/sim-fields.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { Account } from "#api/account.ts";
@@ -126,6 +126,16 @@ export class FleetHarness {
       for (const { key, sim } of found) known.set(key, documentOf(sim.fields));
     }
     return known;
+  }
+
+  /** The keys of the SIMs that a filter finds. */
+  async find(filter: Filter): Promise<string[]> {
+    const found: string[] = [];
+    const keyColumn = keyColumnOf(this.account.wording);
+    for await (const some of this.inventory.scan(this.profile, filter, { keyColumn })) {
+      found.push(...some.map(({ key }) => key));
+    }
+    return found;
   }
 
   /** What the sandbox's list shows, in the shape of `known`. */

@@ -106,11 +106,7 @@ describe("responses to changes of a run", () => {
     const { fleet, key } = await setup({ sims: 300 });
     await settle(fleet, await runOn(fleet), key, { simId: key, speedClass: "s1.brand-new" });
     const filter = { text: "", expression: { kind: "=", field: "speedClass", values: ["s1.brand-new"] } } as const;
-    const found: string[] = [];
-    for await (const batch of fleet.inventory.scan(fleet.profile, filter, { keyColumn: "simId" })) {
-      found.push(...batch.map((sim) => sim.key));
-    }
-    expect(found).toEqual([key]);
+    expect(await fleet.find(filter)).toEqual([key]);
   });
 });
 

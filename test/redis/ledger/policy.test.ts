@@ -9,8 +9,8 @@ import { runServiceOn } from "./run-service.ts";
 
 const { redis, keys } = openTestRedis();
 
-/** Nine rows that make a call. */
-async function draftNine(policy: Partial<RunPolicy>, maxFailures?: { percent: number }) {
+/** A planned run of nine rows that make a call. */
+async function setup(policy: Partial<RunPolicy>, maxFailures?: { percent: number }) {
   const folder = await mkdtemp(join(tmpdir(), "policy-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, "nine.csv");
@@ -28,7 +28,7 @@ async function runsAndDrafts(): Promise<string[]> {
 describe("policies for a run with more calls than they allow", () => {
   it("a run of nine calls is refused by a limit of three and leaves nothing behind", async () => {
     const before = await runsAndDrafts();
-    const { runs, planned } = await draftNine({ maxChanges: 3 });
+    const { runs, planned } = await setup({ maxChanges: 3 });
     await expect(runs.submit(planned, { by: "cli:anna" })).rejects.toThrow(
       "The run has 9 changes, more than the limit of 3",
     );
@@ -37,7 +37,7 @@ describe("policies for a run with more calls than they allow", () => {
 
   it("a plan of nine calls is not started beyond a limit of three, and can be deleted", async () => {
     const before = await runsAndDrafts();
-    const { runs, planned } = await draftNine({ maxChanges: 3 });
+    const { runs, planned } = await setup({ maxChanges: 3 });
     await runs.plans.keep(planned, { planId: "r-nine", by: "cli:anna" });
     await expect(runs.start("r-nine", { by: "cli:anna", options: {} })).rejects.toThrow("more than the limit of 3");
     await runs.plans.remove("r-nine");
@@ -45,12 +45,12 @@ describe("policies for a run with more calls than they allow", () => {
   });
 
   it("a run of nine calls waits for approval above three", async () => {
-    const { runs, planned } = await draftNine({ approvalAbove: 3 });
+    const { runs, planned } = await setup({ approvalAbove: 3 });
     expect(await runs.submit(planned, { by: "cli:anna" })).toMatchObject({ state: "awaiting-approval" });
   });
 
   it("a run of nine calls bases its failure limit on nine rows", async () => {
-    const { runs, ledger, planned } = await draftNine({}, { percent: 50 });
+    const { runs, ledger, planned } = await setup({}, { percent: 50 });
     const { runId } = await runs.submit(planned, { by: "cli:anna" });
     expect((await ledger.run(runId)).maxFailures).toBe(4);
   });

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import type { PlatformClientOptions } from "#api/client-options.ts";
 import { systemClock } from "#core/time.ts";
+import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { UnsafeCalls } from "#jobs/runs/work/unsafe-calls.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
@@ -52,8 +53,14 @@ class FewPermits extends OpenPermits {
   }
 }
 
+/** A run of calls that are unsafe to repeat. */
+async function setup(operation: SimOperation, weights: readonly number[][] = [[1]]): Promise<string> {
+  const rowOf = operation === terminate ? toTerminate : undefined;
+  return (await submit(ledger, weights, { operations: [operation] }, rowOf)).runId;
+}
+
 it("a row stays pending when its run is stopped between a 401 and the repetition, and is sent later", async () => {
-  const { runId } = await submit(ledger, [[1]], { operations: [sendSms] });
+  const runId = await setup(sendSms);
   const permits = new FewPermits(1);
   const stop = new AbortController();
   const refuse: Handler = (_, response) => answer(response, 401, "");
@@ -74,7 +81,7 @@ it.each<[string, Handler, number]>([
   ["the record does not show the change yet", shows("active"), 120_000],
   ["the record cannot be read now", (_, response) => answer(response, 502, ""), 2_000],
 ])("rows continue while one waits for its read-back because %s", async (_, read, waitMs) => {
-  const { runId } = await submit(ledger, [[1, 1, 1]], { operations: [terminate] }, toTerminate);
+  const runId = await setup(terminate, [[1, 1, 1]]);
   const { result, calls } = await work.execute(runId, losingFirst(read));
   expect(calls.map(({ method }) => method)).toEqual(["POST", "GET", "POST", "POST"]);
   expect(result).toMatchObject({ kind: "postponed", scope: "job" });
@@ -98,7 +105,7 @@ it.each<[string, Handler, number]>([
 });
 
 it("a row ends as unknown when its record may not be read, and the others continue", async () => {
-  const { runId } = await submit(ledger, [[1, 1]], { operations: [terminate] }, toTerminate);
+  const runId = await setup(terminate, [[1, 1]]);
   const forbidden: Handler = (_, response) => answer(response, 403, { code: "F1", message: "not allowed" });
   const { result, calls } = await work.execute(runId, losingFirst(forbidden));
   expect(result).toMatchObject({ kind: "finished" });
@@ -111,7 +118,7 @@ it("a row ends as unknown when its record may not be read, and the others contin
 });
 
 it("a pause while a read-back waits for the quota keeps the row as sent, and a later job reads it", async () => {
-  const { runId } = await submit(ledger, [[1]], { operations: [terminate] }, toTerminate);
+  const runId = await setup(terminate);
   const permits = new FewPermits(1);
   const working = work.execute(runId, losingFirst(shows("active")), { permits });
   await until("the read-back waits for the quota", () => permits.waiting === 1);
@@ -128,7 +135,7 @@ it("a pause while a read-back waits for the quota keeps the row as sent, and a l
 });
 
 it("a pause while the read-back of a row that was sent before waits for the quota does not fail the job", async () => {
-  const { runId } = await submit(ledger, [[1]], { operations: [terminate] }, toTerminate);
+  const runId = await setup(terminate);
   const sentAtMs = clock.wallMs();
   await ledger.markSent(runId, 0, { place: 0, tries: { attempts: 0, reason: "", sentAtMs } });
   const permits = new FewPermits(0);
@@ -141,7 +148,7 @@ it("a pause while the read-back of a row that was sent before waits for the quot
 
 it("a run of unsafe calls pauses after twenty lost answers in a row of several segments", async () => {
   const segment = Array.from({ length: 8 }, () => 1);
-  const { runId } = await submit(ledger, [segment, segment, segment, segment, segment], { operations: [sendSms] });
+  const runId = await setup(sendSms, [segment, segment, segment, segment, segment]);
   const segments = [0, 1, 2, 3, 4];
   const { result, calls } = await work.execute(runId, (request) => request.socket.destroy(), { segments });
   expect(result).toMatchObject({ kind: "postponed", scope: "job" });
@@ -152,7 +159,7 @@ it("a run of unsafe calls pauses after twenty lost answers in a row of several s
 });
 
 it("a run of unsafe calls pauses after twenty lost answers in a row instead of losing the answer of every row", async () => {
-  const { runId } = await submit(ledger, [Array.from({ length: 80 }, () => 1)], { operations: [sendSms] });
+  const runId = await setup(sendSms, [Array.from({ length: 80 }, () => 1)]);
   const { result, calls } = await work.execute(runId, (request) => request.socket.destroy(), { lanes: 4 });
   expect(result).toMatchObject({ kind: "postponed", delayMs: 30_000, scope: "job" });
   expect(calls.length).toBeGreaterThanOrEqual(20);
@@ -163,7 +170,7 @@ it("a run of unsafe calls pauses after twenty lost answers in a row instead of l
 });
 
 it("a process that has lost its job takes back no mark of the one that took over", async () => {
-  const { runId } = await submit(ledger, [[1]], { operations: [sendSms] });
+  const runId = await setup(sendSms);
   const callsOf = () =>
     new UnsafeCalls({ ledger, clock, runId, segment: 0, tries: new Map(), signal: new AbortController().signal });
   const [first, second] = [callsOf(), callsOf()];

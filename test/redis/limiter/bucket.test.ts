@@ -10,6 +10,8 @@ import { beginMs } from "./world.ts";
 const { redis, keys } = openTestRedis();
 beforeAll(() => SimulatedBucket.load(redis));
 
+type Grant = BucketReply & { readonly ids: readonly number[] };
+
 /** One process that talks to a bucket at instants of the test's choice, seconds after the start. */
 class Talk {
   /** Calls that it says it still wants, those in flight included. */
@@ -25,22 +27,13 @@ class Talk {
     this.#id = id;
   }
 
-  async ask(
-    atS: number,
-    want: number,
-    reported: readonly Observation[] = [],
-  ): Promise<BucketReply & { ids: number[] }> {
+  async ask(atS: number, want: number, reported: readonly Observation[] = []): Promise<Grant> {
     const first = this.#next;
     this.#next += want;
     return this.repeat(atS, want, first, reported);
   }
 
-  async repeat(
-    atS: number,
-    want: number,
-    first: number,
-    reported: readonly Observation[] = [],
-  ): Promise<BucketReply & { ids: number[] }> {
+  async repeat(atS: number, want: number, first: number, reported: readonly Observation[] = []): Promise<Grant> {
     const request: ExchangeRequest = {
       want,
       ahead: this.ahead,
@@ -54,7 +47,7 @@ class Talk {
   }
 
   /** Makes one call, and asks for so many permits with what its answer said. */
-  async learn(said: Said, want: number): Promise<BucketReply & { ids: number[] }> {
+  async learn(said: Said, want: number): Promise<Grant> {
     const lone = await this.ask(0, 1);
     return this.ask(0.1, want, [heard(lone, 0.1, said)]);
   }
@@ -80,7 +73,7 @@ interface Said {
 }
 
 /** What came of a granted call; it was sent at the grant and answered at `atS`. */
-function heard(grant: BucketReply & { ids: number[] }, atS: number, said: Said, nth = 0): Observation {
+function heard(grant: Grant, atS: number, said: Said, nth = 0): Observation {
   return {
     permitNumber: grant.ids[nth] ?? -1,
     kind: said.kind ?? "answered",

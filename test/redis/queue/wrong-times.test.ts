@@ -14,6 +14,7 @@ import { keptBounds, submit } from "../ledger/run-of.ts";
 
 const { redis, keys, connect, lifecycle } = openTestRedis();
 const workerRegistry = openWorkerRegistry({ redis, keys });
+const parts = { connect, keys, clock: systemClock, workerRegistry, lifecycle };
 const dayMs = 1_440 * minuteMs;
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
 
@@ -29,7 +30,7 @@ async function actAhead(act: () => Promise<unknown>): Promise<void> {
 }
 
 it("a segment that a process with a fast clock has delayed starts soon, and one that has to wait keeps waiting", async () => {
-  const queues = runQueues({ connect, keys, ledger, clock: systemClock, workerRegistry, lifecycle });
+  const queues = runQueues({ ...parts, ledger });
   const run = await submit(ledger, [[1], [1]]);
   const queue = await queues.queue(run.bucket);
   for (const segment of [0, 1]) {
@@ -45,7 +46,7 @@ it("a segment that a process with a fast clock has delayed starts soon, and one 
 });
 
 it("work of a profile that a process with a fast clock has delayed starts soon", async () => {
-  const jobs = profileJobs("far", "the-work", { connect, keys, clock: systemClock, workerRegistry, lifecycle });
+  const jobs = profileJobs("far", "the-work", parts);
   const queue = await jobs.queue("default");
   await actAhead(() => queue.add("later", { profile: "default" }, { jobId: "later", delay: 5_000 }));
   const worked: string[] = [];
@@ -67,10 +68,7 @@ async function expireInADay(key: string, text = "1"): Promise<void> {
 }
 
 it("a lock, a hold and a check for stalled jobs that expire in a day are shortened", async () => {
-  const queues = workQueues(
-    { connection: "late", nameOf: (key) => key },
-    { connect, keys, clock: systemClock, workerRegistry, lifecycle },
-  );
+  const queues = workQueues({ connection: "late", nameOf: (key) => key }, parts);
   const queue = await queues.queue("late");
   await queue.add("job", {}, { jobId: "the-job" });
   await redis.lmove(queue.toKey("wait"), queue.toKey("active"), "LEFT", "LEFT");
@@ -83,12 +81,13 @@ it("a lock, a hold and a check for stalled jobs that expire in a day are shorten
 });
 
 it("a queue that is held longer than any hold does not count as idle", async () => {
-  const queues = runQueues({ connect, keys, ledger, clock: systemClock, workerRegistry, lifecycle });
+  const queues = runQueues({ ...parts, ledger });
   const queue = await queues.queue("held");
-  const shared = { redis, connect, keys, workerRegistry, clock: systemClock, atOnce: 1 };
   const worker = new QueueWorker({
-    ...shared,
+    ...parts,
+    redis,
     queue,
+    atOnce: 1,
     onIncident: () => undefined,
     restore: () => undefined,
     work: () => Promise.resolve({ kind: "ended" } as const),

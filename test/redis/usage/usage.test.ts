@@ -30,14 +30,10 @@ describe("the usage of a fleet", () => {
 
   it("can be filtered by, also where most SIMs have another value", async () => {
     const { harness } = await setup();
-    const { inventory, profile } = harness.fleet;
-    const found: string[] = [];
-    const options = { keyColumn: "simId" } as const;
-    for await (const some of inventory.scan(profile, parseFilter("usage.month=0"), options)) {
-      found.push(...some.map(({ key }) => key));
-    }
+    const found = await harness.fleet.find(parseFilter("usage.month=0"));
     const idle = sims.filter((nth) => harness.bytesOf(nth, monthMs, noonMs) === 0);
     expect(found).toEqual(idle.map((nth) => harness.simId(nth)));
+    const { inventory, profile } = harness.fleet;
     expect((await inventory.facts(profile)).fields).toEqual(expect.arrayContaining(["usage.day", "usage.month"]));
   });
 
