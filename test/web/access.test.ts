@@ -1,5 +1,6 @@
 /** Who gets in, what stays where, and what a role may do; all in a real browser. */
 import { expect, it } from "vitest";
+import { confirm, press } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
@@ -39,7 +40,7 @@ describeInBrowser(
       const addresses: string[] = [];
       page.on("request", (request) => addresses.push(request.url()));
       await page.goto("/#/quota");
-      await page.getByLabel("Token", { exact: true }).fill("sf_nobody-has-this-one");
+      await page.getByLabel("Token", { exact: true }).fill("sf_no-user-has-this-one");
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.getByRole("alert").waitFor();
 
@@ -114,11 +115,10 @@ describeInBrowser(
       const buffer = Buffer.from("canary\nsecond\n");
       await replace.getByLabel("Secret from a file").setInputFiles({ name: "x", mimeType: "text/plain", buffer });
       await replace.getByRole("button", { name: "Replace" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Replace" }).click();
+      await confirm(page, "Replace");
       await replace.waitFor({ state: "detached" });
       expect(credentials.secretOf("old-one")).toEqual({ key: "canary\nsecond" });
-      await page.getByRole("button", { name: "Delete old-one" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+      await press(page, "Delete old-one", "Delete");
       await page.getByRole("button", { name: "Delete old-one" }).waitFor({ state: "detached" });
       expect(credentials.all.some(({ credentialsId }) => credentialsId === "old-one")).toBe(false);
       expect(await shown()).not.toContain("canary");

@@ -3,11 +3,10 @@
  * worker, the platform, or the endpoint of a message, never the page alone.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import type { Page } from "playwright-core";
 import { afterAll, expect, it } from "vitest";
 import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
-import type { PageOptions } from "./support/browser.ts";
+import { confirm, type PageOptions, press } from "./support/browser.ts";
 import { tokens, webhookSecret } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
@@ -70,10 +69,6 @@ async function setup(path: string, { width = 1280, token = tokens.operator }: Pa
   return { watched, page: watched.page };
 }
 
-async function yes(page: Page, button: string): Promise<void> {
-  await page.getByRole("dialog").getByRole("button", { name: button, exact: true }).click();
-}
-
 describeInBrowser(
   "dashboard buttons",
   async () => {
@@ -100,16 +95,14 @@ describeInBrowser(
 
     it("a button rotates a secret, and another confirms that nothing uses the old one", async () => {
       const { page } = await setup("/#/credentials", { token: tokens.admin });
-      await page.getByRole("button", { name: "Rotate mqtt" }).click();
-      await yes(page, "Rotate");
+      await press(page, "Rotate mqtt", "Rotate");
       await untilRotationIs(({ state, waitsFor }) => state === "created" && waitsFor === "confirmation");
       const { credentials } = harness.cli.sandbox.state;
       const [made] = credentials.all.filter(({ credentialsId }) => credentialsId.startsWith("mqtt-"));
       const key = readFileSync(harness.cli.path("mqtt-psk"), "utf8");
       expect(credentials.secretOf(made?.credentialsId ?? "")).toEqual({ key });
 
-      await page.getByRole("button", { name: "Confirm mqtt" }).click();
-      await yes(page, "Not referenced");
+      await press(page, "Confirm mqtt", "Not referenced");
       await untilRotationIs(
         ({ state, credentialsId }) => state === "switched" && credentialsId === made?.credentialsId,
       );
@@ -134,8 +127,7 @@ describeInBrowser(
       const row = page.getByRole("row").filter({ hasText: "nightly-sync" });
       await row.getByText("Next 5 times").click();
       await row.getByText("03:00:00 Asia/Tokyo").nth(5).waitFor();
-      await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
-      await yes(page, "Trigger now");
+      await press(page, "Trigger nightly-sync", "Trigger now");
       await untilReported<Syncs>("the schedule has had the fleet read", "/v1/syncs", ({ syncs }) =>
         syncs.some(({ profile, state, sims }) => profile === "default" && state === "finished" && sims === 200),
       );
@@ -189,7 +181,7 @@ describeInBrowser(
       await page.getByLabel("Reason", { exact: true }).fill("incident 12");
       await page.keyboard.press("Enter");
       await page.getByRole("dialog").getByText("This pauses 0 runs in progress.").waitFor();
-      await yes(page, "Freeze all changes");
+      await confirm(page, "Freeze all changes");
       await until("everything is frozen", async () => (await ordered())?.reason === "incident 12");
       await watched.putMessageAway();
       return page;
@@ -209,8 +201,7 @@ describeInBrowser(
       await page.getByText("Changes are frozen").waitFor();
       await page.getByText(`${by} has frozen all changes: incident 12`, { exact: false }).first().waitFor();
       await page.getByRole("link", { name: "Freezes", exact: true }).last().click();
-      await page.getByRole("button", { name: "End freeze", exact: true }).click();
-      await yes(page, "End freeze");
+      await press(page, "End freeze", "End freeze");
       await until("changes continue", async () => (await ordered()) === null);
       await page.getByRole("button", { name: "Freeze all changes" }).waitFor();
       await page.goto("/#/runs");

@@ -1,7 +1,7 @@
 /** The SIM explorer: from a bar of the fleet over filters, search and order to the plan of a run. */
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { PageOptions } from "./support/browser.ts";
+import { type PageOptions, press } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
@@ -38,12 +38,16 @@ async function setup(where = "", { width = 1280, token = tokens.operator }: Part
   const shows = (count: number): Promise<void> =>
     page.getByText(`${count.toLocaleString("en-US")} ${count === 1 ? "SIM" : "SIMs"}`, { exact: true }).waitFor();
   const filter = page.getByLabel("Filter, or a part of an ID");
+  const search = async (text: string): Promise<void> => {
+    await filter.fill(text);
+    await page.keyboard.press("Enter");
+  };
   /** Scrolls to the end. @returns how many SIMs are loaded */
   const loadMore = async (): Promise<number> => {
     await page.evaluate("document.querySelector('.long-list')?.scrollTo(0, 1e9)");
     return Number.parseInt(((await page.getByText(/loaded$/).textContent()) ?? "").replace(",", ""), 10);
   };
-  return { watched, page, rows, shows, filter, loadMore };
+  return { watched, page, rows, shows, filter, search, loadMore };
 }
 
 /** The form of a new run for more SIMs than a filter holds. */
@@ -89,7 +93,7 @@ describeInBrowser(
     });
 
     it("conditions are added with a live count and removed", async () => {
-      const { page, shows, filter } = await setup("speedClass=s1.fast");
+      const { page, shows, filter, search } = await setup("speedClass=s1.fast");
       await shows(await countOf("speedClass=s1.fast"));
       await page.getByText("Add a condition", { exact: true }).click();
       await page.getByLabel("Field", { exact: true }).fill("status");
@@ -105,8 +109,7 @@ describeInBrowser(
       await shows(both);
       expect(new URL(page.url()).hash).toContain("status");
       expect(await filter.inputValue()).toBe("speedClass=s1.fast and status!=active");
-      await filter.fill("status!=active");
-      await page.keyboard.press("Enter");
+      await search("status!=active");
       await shows(await countOf("status!=active"));
     });
 
@@ -125,10 +128,9 @@ describeInBrowser(
     });
 
     it("a search by IMSI finds a SIM, which a saved filter shows again", async () => {
-      const { page, rows, shows, filter } = await setup("speedClass exists", { width: 360 });
+      const { page, rows, shows, search } = await setup("speedClass exists", { width: 360 });
       const one = harness.cli.simId(7);
-      await filter.fill((await harness.ask<{ imsi: string }>(`/v1/sims/${one}`)).imsi);
-      await page.keyboard.press("Enter");
+      await search((await harness.ask<{ imsi: string }>(`/v1/sims/${one}`)).imsi);
       await shows(1);
       await rows.filter({ hasText: one }).waitFor();
       await page.getByText("Saved filters", { exact: true }).click();
@@ -194,8 +196,7 @@ describeInBrowser(
       await planned("Update plan", "set-secret-tag");
       expect(addresses.some((address) => address.includes("/v1/plans"))).toBe(true);
       expect(addresses.filter((address) => decodeURIComponent(address).includes("7F3A"))).toEqual([]);
-      await page.getByRole("button", { name: "Start the run" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
+      await press(page, "Start the run", "Start the run");
       await page.waitForURL((url) => url.hash.startsWith("#/runs/"));
       const { sims: listed } = await harness.ask<{ sims: { simId: string }[] }>("/v1/sims?limit=1");
       const tags = async () =>

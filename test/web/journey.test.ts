@@ -4,6 +4,7 @@ import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
+import { press } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
@@ -65,8 +66,7 @@ async function startDropped(width: number) {
   else await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.cli.path(file));
   const rows = page.getByRole("table", { name: "Rows of the plan" });
   await rows.getByText(harness.cli.simId(0)).waitFor();
-  await page.getByRole("button", { name: "Start the run" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
+  await press(page, "Start the run", "Start the run");
   await page.waitForURL(/#\/runs\/r-/);
   expect(await page.title()).toBe(`Run ${page.url().split("/").at(-1) ?? ""} · simfleet`);
   await page.getByRole("heading", { name: "by hand" }).waitFor();

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { until } from "../support/until.ts";
+import { press } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
@@ -29,8 +30,7 @@ async function setup(path: string, token: string = tokens.viewer) {
   await page.goto(path);
   /** Retries rows of the run of the page, and goes to the run that does. */
   const retry = async (button: string, confirmed: string): Promise<void> => {
-    await page.getByRole("button", { name: button }).click();
-    await page.getByRole("dialog").getByRole("button", { name: confirmed }).click();
+    await press(page, button, confirmed);
     await page.waitForURL((url) => url.hash.includes("/r-") && !url.hash.includes(runId));
   };
   return { page, retry };

@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { until } from "../support/until.ts";
 import type { RunDocument } from "../e2e/support/cli-harness.ts";
+import { press } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
@@ -26,13 +27,6 @@ async function submitted(page: Page, name: string, csv: string): Promise<string>
   await page.goto(`/#/runs/${runId}`);
   await page.getByRole("heading", { name, level: 1 }).waitFor();
   return runId;
-}
-
-/** Presses a button of the run, and the one of the question that follows. */
-async function press(page: Page, button: string, yes: RegExp): Promise<void> {
-  await page.getByRole("button", { name: button, exact: true }).click();
-  await page.getByRole("dialog").getByRole("button", { name: yes }).click();
-  await page.getByRole("dialog").waitFor({ state: "detached" });
 }
 
 /** Where a press has led to, which is another run. */
@@ -133,7 +127,7 @@ describeInBrowser(
       const warning = `^\\d+ SIMs? ha(?:ve|s) pending changes in run ${older}; they will be superseded$`;
       await page.getByText(new RegExp(warning)).waitFor();
       widen();
-      await press(page, "Start the run", /^Start the run$/);
+      await press(page, "Start the run", "Start the run");
       const newer = await runAfter(page, older);
       await untilState(newer, "completed");
       await untilState(older, "completed");

@@ -121,23 +121,16 @@ async function expectEachOnce(dropped: Dropped): Promise<void> {
   const stems = (list: readonly DroppedFile[]): string[] => list.map(({ name }) => name).toSorted();
   const original = (name: string): string =>
     name.replace(/\.r-\d{8}-\d{6}-\w{8}(\.results|\.problem)?\.(csv|txt)$/, ".csv");
-  const inputs = (place: string): string[] => dropped.in(place).filter((name) => /-\w{8}\.csv$/.test(name));
-  expect(inputs("done").map(original).toSorted()).toEqual(stems(good));
-  expect(inputs("failed").map(original).toSorted()).toEqual(stems(bad));
-  expect(
+  const originals = (place: string, kind: RegExp): string[] =>
     dropped
-      .in("done")
-      .filter((name) => name.endsWith(".results.csv"))
+      .in(place)
+      .filter((name) => kind.test(name))
       .map(original)
-      .toSorted(),
-  ).toEqual(stems(good));
-  expect(
-    dropped
-      .in("failed")
-      .filter((name) => name.endsWith(".problem.txt"))
-      .map(original)
-      .toSorted(),
-  ).toEqual(stems(bad));
+      .toSorted();
+  expect(originals("done", /-\w{8}\.csv$/)).toEqual(stems(good));
+  expect(originals("failed", /-\w{8}\.csv$/)).toEqual(stems(bad));
+  expect(originals("done", /\.results\.csv$/)).toEqual(stems(good));
+  expect(originals("failed", /\.problem\.txt$/)).toEqual(stems(bad));
   expect([dropped.in("."), dropped.in("processing")]).toEqual([[], []]);
   const runs = await dropped.runs();
   expect(runs.map(({ name }) => name).toSorted()).toEqual(stems(good));

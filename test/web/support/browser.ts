@@ -101,3 +101,16 @@ export class WatchedPage implements AsyncDisposable {
     await this.#context.close();
   }
 }
+
+/** Answers the question of a dialog. */
+export async function confirm(page: Page, answer: string | RegExp): Promise<void> {
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: answer, exact: true }).click();
+  await dialog.waitFor({ state: "detached" });
+}
+
+/** Presses a button, and answers the question that follows. */
+export async function press(page: Page, button: string, answer: string | RegExp): Promise<void> {
+  await page.getByRole("button", { name: button, exact: true }).click();
+  await confirm(page, answer);
+}
