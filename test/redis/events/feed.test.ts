@@ -113,14 +113,16 @@ describe("followers of the feed", () => {
 });
 
 describe("consumers of the feed", () => {
-  const start = (
+  const start = async (
     { feed, own }: ReturnType<typeof setup>,
     handle: (events: readonly Event[]) => void = () => undefined,
     more: { onIncident?: (message: string) => void; connect?: () => Redis } = {},
   ) => {
     const handled = (events: readonly Event[]) => Promise.resolve().then(() => handle(events));
     const shared = { feed, redis, keys: own, clock: systemClock, connect, onIncident: () => undefined };
-    return consumeFeed({ name: "test", ...shared, handle: handled, ...more });
+    const consumer = await consumeFeed({ name: "test", ...shared, handle: handled, ...more });
+    onTestFinished(() => consumer.stop());
+    return consumer;
   };
 
   it("a consumer of the feed starts with new events and continues where the last one stopped", async () => {
@@ -132,9 +134,8 @@ describe("consumers of the feed", () => {
     await until("it has seen them", () => seen.length === 2);
     await first.stop();
     await harness.emit(5);
-    const second = await start(harness, (events) => void seen.push(...numbersOf(events)));
+    await start(harness, (events) => void seen.push(...numbersOf(events)));
     await until("the next one has seen what came meanwhile", () => seen.length === 3);
-    await second.stop();
     expect(seen).toEqual([3, 4, 5]);
   });
 
@@ -146,7 +147,7 @@ describe("consumers of the feed", () => {
     const a = await start(harness, named("a"));
     await harness.emit(1);
     await until("the first reads", () => seen.length === 1);
-    const b = await start(harness, named("b"));
+    await start(harness, named("b"));
     await harness.emit(2, 3);
     await until("they are seen", () => seen.length === 3);
     expect(seen).toEqual(["a1", "a2", "a3"]);
@@ -154,7 +155,6 @@ describe("consumers of the feed", () => {
     await harness.emit(4);
     await until("the other has taken over", () => seen.length === 4);
     expect(seen.at(-1)).toBe("b4");
-    await b.stop();
   });
 
   it("a consumer of the feed stops at once and hands over while its reader has no connection", async () => {
@@ -182,12 +182,11 @@ describe("consumers of the feed", () => {
       if (isBroken) throw new Error("the store is full");
       seen.push(...numbersOf(events));
     };
-    const consumer = await start(harness, handle, { onIncident: (message) => incidents.push(message) });
+    await start(harness, handle, { onIncident: (message) => incidents.push(message) });
     await harness.emit(1);
     await until("it was reported", () => incidents.length > 0);
     isBroken = false;
     await until("it came again", () => seen.length === 1);
     expect(incidents[0]).toContain("the store is full");
-    await consumer.stop();
   });
 });

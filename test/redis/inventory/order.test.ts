@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { everySim } from "#fleet/filter.ts";
@@ -125,28 +125,34 @@ it("a page that lists a SIM twice counts it once as new", async () => {
   expect(await fleet.sync(list, 3)).toMatchObject({ sims: 3, added: 0, changed: 0, gone: 0 });
 });
 
-it("a sync of 1,000-SIM pages across chunks finds the SIMs that have changed, wherever they are", async () => {
-  const fleet = new Fleet();
-  const list = Array.from({ length: 9_000 }, (_, n): Listed => [String(10_000 + n), "a"]);
-  expect(await fleet.sync(list, 1_000)).toMatchObject({ sims: 9_000, added: 9_000, gone: 0 });
-  expect(await fleet.sync(list, 1_000)).toMatchObject({ sims: 9_000, added: 0, changed: 0, gone: 0 });
-
+describe("a sync across chunks and pages", () => {
   // At both sides of where chunks and pages meet, one left out, and the rest of the list moved by it.
   const changed = [0, 999, 1_000, 4_095, 4_096, 8_191, 8_192, 8_999].map((n) => String(10_000 + n));
+  const list = Array.from({ length: 9_000 }, (_, n): Listed => [String(10_000 + n), "a"]);
   const other = list
     .filter(([name]) => name !== "14090")
     .map(([name]): Listed => [name, changed.includes(name) ? "b" : "a"]);
-  const state = await fleet.sync([...other, ["99999", "a"]], 1_000);
-  expect(state).toMatchObject({ sims: 9_000, added: 1, changed: changed.length, gone: 1 });
 
-  expect(await fleet.sync(other.toReversed(), 700)).toMatchObject({ sims: 8_999, changed: 0, gone: 1, returned: 0 });
-  const known = await fleet.known("listed");
-  expect(known.size).toBe(8_999);
-  expect([...known].filter(([, speedClass]) => speedClass === "b").map(([name]) => name)).toEqual(changed);
-  const found: string[] = [];
-  const filter = { text: "", expression: { kind: "=" as const, field: "speedClass", values: ["b"] } };
-  for await (const some of inventory.scan(fleet.profile, filter, { keyColumn: "simId" })) {
-    found.push(...some.map(({ key: name }) => name));
-  }
-  expect(found).toEqual(changed);
+  it("counts the SIMs that have changed, wherever they are", async () => {
+    const fleet = new Fleet();
+    expect(await fleet.sync(list, 1_000)).toMatchObject({ sims: 9_000, added: 9_000, gone: 0 });
+    expect(await fleet.sync(list, 1_000)).toMatchObject({ sims: 9_000, added: 0, changed: 0, gone: 0 });
+    const state = await fleet.sync([...other, ["99999", "a"]], 1_000);
+    expect(state).toMatchObject({ sims: 9_000, added: 1, changed: changed.length, gone: 1 });
+  });
+
+  it("stores and indexes their new values, also in another order and other pages", async () => {
+    const fleet = new Fleet();
+    for (const listed of [list, list, [...other, ["99999", "a"] as const]]) await fleet.sync(listed, 1_000);
+    expect(await fleet.sync(other.toReversed(), 700)).toMatchObject({ sims: 8_999, changed: 0, gone: 1, returned: 0 });
+    const known = await fleet.known("listed");
+    expect(known.size).toBe(8_999);
+    expect([...known].filter(([, speedClass]) => speedClass === "b").map(([name]) => name)).toEqual(changed);
+    const found: string[] = [];
+    const filter = { text: "", expression: { kind: "=" as const, field: "speedClass", values: ["b"] } };
+    for await (const some of inventory.scan(fleet.profile, filter, { keyColumn: "simId" })) {
+      found.push(...some.map(({ key: name }) => name));
+    }
+    expect(found).toEqual(changed);
+  });
 });

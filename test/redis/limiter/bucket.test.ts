@@ -65,12 +65,7 @@ function setup({ reserve = 0 as Reserve } = {}) {
   return { one: talkTo("b"), other: talkTo("b", "other"), talkTo, today, windows };
 }
 
-interface Said {
-  readonly limit: number;
-  readonly remaining: number;
-  readonly seconds: number;
-  readonly kind?: "answered" | "throttled";
-}
+type Said = Readonly<Record<"limit" | "remaining" | "seconds", number>> & { readonly kind?: "answered" | "throttled" };
 
 /** What came of a granted call; it was sent at the grant and answered at `atS`. */
 function heard(grant: Grant, atS: number, said: Said, nth = 0): Observation {

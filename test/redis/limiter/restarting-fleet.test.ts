@@ -14,10 +14,7 @@ import { ModelPlatform } from "./model-platform.ts";
 const { keys, connect } = openTestRedis();
 const periodMs = 2_000;
 
-/**
- * Twelve workers, and a platform that takes five authentications a window from their one address, and sends its headers
- * only if asked.
- */
+/** Twelve workers of a platform that takes five authentications a window, and sends its headers only if asked. */
 async function setup(says: "its quota" | "nothing") {
   const model = new ModelPlatform({
     periodMs,

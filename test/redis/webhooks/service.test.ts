@@ -145,13 +145,23 @@ describe("webhook test messages", () => {
 });
 
 describe("deliveries sent again manually", () => {
-  it("a delivery sent again manually waits for a worker but not for its next attempt", async () => {
+  /** A webhook whose delivery was sent again before it had a worker. */
+  async function setupRedelivered() {
     const { harness, runs, queues } = setup();
+    const { id } = eventOf(1);
     await harness.begin(eventOf(1));
-    await harness.attempt("ops", eventOf(1).id);
-    const again = await runs.redeliver(`ops.${eventOf(1).id}`);
-    expect([again.state, await harness.log.due("ops", 9)]).toEqual(["pending", [eventOf(1).id]]);
+    await harness.attempt("ops", id);
+    return { harness, queues, id, again: await runs.redeliver(`ops.${id}`) };
+  }
+
+  it("a delivery sent again manually waits for a worker", async () => {
+    const { harness, queues, id, again } = await setupRedelivered();
+    expect([again.state, await harness.log.due("ops", 9)]).toEqual(["pending", [id]]);
     expect(await queues.isServed("ops")).toBe(false);
+  });
+
+  it("a delivery sent again manually does not wait for its next attempt", async () => {
+    const { queues, id } = await setupRedelivered();
     const turns: string[] = [];
     const working = await queues.consume("ops", {
       work: ({ eventId }) => {
@@ -162,7 +172,7 @@ describe("deliveries sent again manually", () => {
       restore: () => undefined,
       onIncident: ({ message }) => expect.unreachable(message),
     });
-    await expect.poll(() => turns).toEqual([eventOf(1).id]);
+    await expect.poll(() => turns).toEqual([id]);
     expect(await queues.isServed("ops")).toBe(true);
     await working.stop();
   });
