@@ -80,10 +80,8 @@ function isGone(pid: number): boolean {
 }
 
 async function expectRefusal(refused: Promise<unknown>, message: RegExp): Promise<void> {
-  await expect(refused).rejects.toMatchObject({
-    code: "STORE_UNAVAILABLE",
-    message: expect.stringMatching(message) as unknown,
-  });
+  const refusal = { code: "STORE_UNAVAILABLE", message: expect.stringMatching(message) as unknown };
+  await expect(refused).rejects.toMatchObject(refusal);
 }
 
 describe("the embedded Redis", () => {
@@ -250,13 +248,11 @@ describe("the search for a redis-server", () => {
   });
 
   it("a missing redis-server is reported with three ways to install one", async () => {
-    const aptGet = join(dataDir, "apt-get");
-    await writeFile(aptGet, "#!/bin/sh\necho 'E: no network' >&2\nexit 100\n");
-    await chmod(aptGet, 0o755);
+    const script = "#!/bin/sh\necho 'E: no network' >&2\nexit 100\n";
+    await writeFile(join(dataDir, "apt-get"), script, { mode: 0o755 });
     vi.stubEnv("PATH", dataDir);
-    const refusal: unknown = await findRedisServer({ path: "", cacheDir: join(dataDir, "cache") }).catch(
-      (thrown: unknown) => thrown,
-    );
+    const cache = join(dataDir, "cache");
+    const refusal = await findRedisServer({ path: "", cacheDir: cache }).catch((thrown: unknown) => thrown);
     expect(refusal).toMatchObject({ code: "STORE_UNAVAILABLE" });
     const { message } = refusal as Error;
     expect(message).toMatch(/^No Redis is configured and no redis-server could be started or downloaded \(.*apt-get/);
@@ -264,6 +260,6 @@ describe("the search for a redis-server", () => {
     expect(message).toMatch(
       /\. Set SIMFLEET_REDIS_URL to [^\n]+, install one \(apt-get install redis-server\), or put a redis-server binary on the PATH$/,
     );
-    expect(readdirSync(join(dataDir, "cache"))).toEqual([]);
+    expect(readdirSync(cache)).toEqual([]);
   });
 });

@@ -22,7 +22,7 @@ function startProcess(fleet: FleetHarness): ChildProcess {
 }
 
 /** The fleet has been read once and has changed since: SIMs came, went, came back and were edited. */
-async function changedFleet(seed: number): Promise<FleetHarness> {
+async function setup(seed: number): Promise<FleetHarness> {
   const fleet = await FleetHarness.open(
     { redis, keys },
     { sims, seed, pageSize: 10, latencyMs: 4, shortPages: 0.2, emptyPages: 0.1 },
@@ -43,7 +43,7 @@ it(`a sync produces the same result after each of ${kills} kills by seed as with
   const lanes = [0, 1].map(async (lane) => {
     for (let seed = 1 + lane; seed <= kills; seed += 2) {
       const random = seededRandom(seed);
-      const [killed, whole] = [await changedFleet(seed), await changedFleet(seed)];
+      const [killed, whole] = [await setup(seed), await setup(seed)];
       await whole.work();
       // Somewhere between its first call and its end: between pages, within a call, or while it writes.
       const atPage = killed.listCalls + 1 + Math.floor(random() * 40);

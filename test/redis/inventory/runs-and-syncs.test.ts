@@ -32,6 +32,11 @@ function runOn(fleet: FleetHarness): Promise<RunHead> {
   return submit(fleet.ledger, [[1]], { profile: fleet.profile });
 }
 
+async function editAndSync(fleet: FleetHarness, key: string, edit: Record<string, unknown>): Promise<void> {
+  fleet.sandbox.fleet.edit(key, edit);
+  await fleet.sync();
+}
+
 /** Settles the run's row as the response to a change, whose record was this. */
 async function settle(fleet: FleetHarness, run: RunHead, key: string, record: Record<string, unknown>): Promise<void> {
   const settled = settledAs("done");
@@ -132,8 +137,7 @@ describe("two rows of one SIM", () => {
     }
     // The response to b shows a as well, whose own response has not arrived.
     await fleet.ledger.settle(run, 0, [answer(1, "b", { a: "a", b: "b" })], noCounts);
-    fleet.sandbox.fleet.edit(key, { tags: { a: "a", b: "b", c: "c" } });
-    await fleet.sync();
+    await editAndSync(fleet, key, { tags: { a: "a", b: "b", c: "c" } });
     const settleRest = async (): Promise<void> => {
       await fleet.ledger.settle(run, 0, [answer(0, "a", { a: "a" })], noCounts);
       await fleet.ledger.settle(run, 1, [answer(0, "c", { a: "a", b: "b", c: "c" })], noCounts);
@@ -203,13 +207,10 @@ describe("syncs during a run", () => {
 
   it("a sync treats a class other than the locked one as external, and every class once the row is settled", async () => {
     const { fleet, key, run } = await setupLocked();
-    fleet.sandbox.fleet.edit(key, { speedClass: "s1.4xfast" });
-    await fleet.sync();
+    await editAndSync(fleet, key, { speedClass: "s1.4xfast" });
     await settle(fleet, run, key, { simId: key, speedClass: "s1.fast" });
-    fleet.sandbox.fleet.edit(key, { speedClass: "s1.minimum" });
-    await fleet.sync();
-    fleet.sandbox.fleet.edit(key, { speedClass: "s1.fast" });
-    await fleet.sync();
+    await editAndSync(fleet, key, { speedClass: "s1.minimum" });
+    await editAndSync(fleet, key, { speedClass: "s1.fast" });
     const reported = await fleet.events(["sim.changed"]);
     expect(reported.map(({ after, by }) => [after, by])).toEqual([
       ["s1.4xfast", "external"],

@@ -114,9 +114,8 @@ describe("runs in progress", () => {
     });
     await expect(ledger.move("r-none", "paused", ["running"])).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
     expect(await ledger.state("r-none")).toBe("gone");
-    expect(await ledger.settle({ runId: "r-none", profile: "default" }, 0, [doneAt(0)], noCounts)).toMatchObject({
-      state: "gone",
-    });
+    const gone = { runId: "r-none", profile: "default" };
+    expect(await ledger.settle(gone, 0, [doneAt(0)], noCounts)).toMatchObject({ state: "gone" });
   });
 });
 

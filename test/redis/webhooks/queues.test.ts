@@ -60,16 +60,15 @@ function setup(receivers: Readonly<Record<string, Receiver>>) {
 it("an endpoint that never responds does not delay other endpoints", async () => {
   await using slow = await openReceiver(secret);
   await using quick = await openReceiver(secret);
-  let release = (): void => undefined;
-  const held = new Promise<number>((resolve) => (release = () => resolve(204)));
-  slow.answerWith(() => held);
+  const held = Promise.withResolvers<number>();
+  slow.answerWith(() => held.promise);
   const { consume, emit, log, incidents } = setup({ slow, quick });
   await consume();
   for (let n = 0; n < 40; n += 1) await emit(n);
   await until("the quick one has all", () => quick.received.length === 40);
   expect(slow.received.length).toBeLessThanOrEqual(4);
   expect(await log.pendingCount("slow")).toBe(40);
-  release();
+  held.resolve(204);
   await until("the slow one has all", () => slow.received.length === 40);
   expect(incidents).toEqual([]);
 });
