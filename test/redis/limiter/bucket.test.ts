@@ -54,7 +54,7 @@ class Talk {
 }
 
 /** Two processes on a bucket that no other test has, what Redis keeps of it, and processes on other buckets there. */
-function setup({ reserve = 0 as Reserve } = {}) {
+function setup({ reserve = 0 }: { reserve?: Reserve } = {}) {
   const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
   const talkTo = (bucket: string, id = "one"): Talk =>
     new Talk(new SimulatedBucket(redis, own, { periodMs: 60_000, reserve, leaseMs: 45_000, bucket }), id);
