@@ -93,6 +93,7 @@ describeInBrowser(
       await watched.putMessageAway();
       await page.getByRole("button", { name: "Resume", exact: true }).click();
       await untilState(runId, "running");
+      await watched.putMessageAway();
       widen();
       await untilState(runId, "completed");
     });

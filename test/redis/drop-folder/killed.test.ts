@@ -142,9 +142,8 @@ async function expectEachOnce(dropped: Dropped): Promise<void> {
   for (const { places, speedClass } of files) {
     for (const place of places) expect(fleet.sandbox.state.sims.speedClassAt(place)).toBe(speedClass);
   }
-  const reported = (await fleet.events(["file.taken", "file.done", "file.failed", "file.rejected"])).map(
-    ({ type, file }) => `${String(type)} ${String(file)}`,
-  );
+  const events = await fleet.events(["file.taken", "file.done", "file.failed", "file.rejected"]);
+  const reported = events.map(({ type, file }) => `${String(type)} ${String(file)}`);
   const wanted = files.flatMap(({ name, isGood }) => [
     `file.taken ${name}`,
     `file.${isGood ? "done" : "rejected"} ${name}`,

@@ -87,10 +87,8 @@ describe("the check before the first use of Redis", () => {
 
   it("the Redis check names a version that is too old", async () => {
     const socket = join(folder, "old.sock");
-    const old = await serveInfo(
-      socket,
-      "# Server\r\nredis_version:6.0.16\r\nloading:0\r\nmaxmemory_policy:noeviction\r\n",
-    );
+    const info = "# Server\r\nredis_version:6.0.16\r\nloading:0\r\nmaxmemory_policy:noeviction\r\n";
+    const old = await serveInfo(socket, info);
     await expect(verifyRedis(open({ socketPath: socket }))).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
       message: `Redis at ${socket} is version 6.0.16; simfleet needs 6.2 or newer: upgrade it`,
@@ -101,9 +99,8 @@ describe("the check before the first use of Redis", () => {
   it("the Redis check reports a wrong or missing password without printing it", async () => {
     await server.config("SET", "requirepass", "right");
     for (const password of ["wrong-word", undefined]) {
-      const refusal: unknown = await verifyRedis(open({ socketPath: embedded.socketPath, password })).catch(
-        (thrown: unknown) => thrown,
-      );
+      const connections = open({ socketPath: embedded.socketPath, password });
+      const refusal: unknown = await verifyRedis(connections).catch((thrown: unknown) => thrown);
       expect(refusal).toMatchObject({ code: "STORE_UNAVAILABLE" });
       const { message } = refusal as Error;
       expect(message).toMatch(password === undefined ? /NOAUTH/ : /WRONGPASS/);

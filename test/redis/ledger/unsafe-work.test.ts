@@ -1,5 +1,5 @@
 /** Single calls that are unsafe to repeat: when a row counts as sent, and how a lost response is followed up. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { PlatformClientOptions } from "#api/client-options.ts";
 import { systemClock } from "#core/time.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
@@ -77,31 +77,37 @@ it("a row stays pending when its run is stopped between a 401 and the repetition
   expect(await work.rows(runId)).toMatchObject([{ outcome: "done" }]);
 });
 
-it.each<[string, Handler, number]>([
+describe.each<[string, Handler, number]>([
   ["the record does not show the change yet", shows("active"), 120_000],
   ["the record cannot be read now", (_, response) => answer(response, 502, ""), 2_000],
-])("rows continue while one waits for its read-back because %s", async (_, read, waitMs) => {
-  const runId = await setup(terminate, [[1, 1, 1]]);
-  const { result, calls } = await work.execute(runId, losingFirst(read));
-  expect(calls.map(({ method }) => method)).toEqual(["POST", "GET", "POST", "POST"]);
-  expect(result).toMatchObject({ kind: "postponed", scope: "job" });
-  expect((result as { delayMs: number }).delayMs).toBeGreaterThan(waitMs - 2_000);
-  expect((result as { delayMs: number }).delayMs).toBeLessThanOrEqual(waitMs);
-  expect((await work.rows(runId)).map(({ outcome }) => outcome)).toEqual(["pending", "done", "done"]);
+])("while a row waits for its read-back because %s,", (_, read, waitMs) => {
+  async function setupWaiting() {
+    const runId = await setup(terminate, [[1, 1, 1]]);
+    return { runId, ...(await work.execute(runId, losingFirst(read))) };
+  }
 
-  // A job that comes back early, in whatever process, makes no call.
-  const early = await work.execute(runId, losingFirst(read));
-  expect(early).toMatchObject({ result: { kind: "postponed", scope: "job" }, calls: [] });
-  offsetMs += waitMs;
-  const late = await work.execute(runId, losingFirst(shows("terminated")));
-  expect(late.result).toMatchObject({ kind: "finished" });
-  expect(late.calls.map(({ method }) => method)).toEqual(["GET"]);
-  const [row] = await work.rows(runId);
-  expect(row).toMatchObject({
-    outcome: "done",
-    reason: expect.stringContaining("the record shows the change") as string,
+  it("the other rows continue", async () => {
+    const { runId, result, calls } = await setupWaiting();
+    expect(calls.map(({ method }) => method)).toEqual(["POST", "GET", "POST", "POST"]);
+    expect(result).toMatchObject({ kind: "postponed", scope: "job" });
+    expect((result as { delayMs: number }).delayMs).toBeGreaterThan(waitMs - 2_000);
+    expect((result as { delayMs: number }).delayMs).toBeLessThanOrEqual(waitMs);
+    expect((await work.rows(runId)).map(({ outcome }) => outcome)).toEqual(["pending", "done", "done"]);
   });
-  expect(row?.reason).not.toContain("the process ended");
+
+  it("a job that comes back early makes no call, in whatever process, and a later one reads the record", async () => {
+    const { runId } = await setupWaiting();
+    const early = await work.execute(runId, losingFirst(read));
+    expect(early).toMatchObject({ result: { kind: "postponed", scope: "job" }, calls: [] });
+    offsetMs += waitMs;
+    const late = await work.execute(runId, losingFirst(shows("terminated")));
+    expect(late.result).toMatchObject({ kind: "finished" });
+    expect(late.calls.map(({ method }) => method)).toEqual(["GET"]);
+    const [row] = await work.rows(runId);
+    const reason = expect.stringContaining("the record shows the change") as string;
+    expect(row).toMatchObject({ outcome: "done", reason });
+    expect(row?.reason).not.toContain("the process ended");
+  });
 });
 
 it("a row ends as unknown when its record may not be read, and the others continue", async () => {
