@@ -142,7 +142,7 @@ describe("error bodies", () => {
       fc
         .record({ code: fc.jsonValue(), message: fc.jsonValue(), errorMessage: fc.jsonValue() })
         .map((v) => JSON.stringify(v)),
-      fc.array(fc.constantFrom("<", ">", "<title", "</title>", "{", '"', "\\u0000", "あ")).map((deps) => deps.join("")),
+      fc.array(fc.constantFrom("<", ">", "<title", "</title>", "{", '"', "\\u0000", "あ")).map((some) => some.join("")),
     );
     fc.assert(
       fc.property(text, (body) => {
@@ -153,6 +153,9 @@ describe("error bodies", () => {
       }),
       { numRuns: seeds(300, 3_000) },
     );
+  });
+
+  it("reading an error body of megabytes yields bounded text", () => {
     for (const page of [
       "<title".repeat(1_000_000),
       `<title>${"x".repeat(4_000_000)}`,

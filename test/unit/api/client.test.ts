@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PlatformClientOptions } from "#api/client-options.ts";
+import type { CallOptions, PlatformClientOptions } from "#api/client-options.ts";
 import { listSims } from "#api/operations/sims.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import {
@@ -17,22 +17,32 @@ import {
   OpenPermits,
 } from "./support.ts";
 
-const setup = async (handler: Handler, changes: Partial<PlatformClientOptions> = {}) =>
-  clientTo(await startOpenPlatform(handler), changes);
+async function setup(handler: Handler, changes: Partial<PlatformClientOptions> = {}) {
+  const opened = clientTo(await startOpenPlatform(handler), changes);
+  return { ...opened, call: (options?: CallOptions) => opened.client.call(updateSimSpeedClass, change, options) };
+}
 
 describe("API calls", () => {
-  it("the client authenticates once, then sends the pair, language, agent, and body with each call", async () => {
-    const { platform, client } = await setup(changed, { language: "ja", brand: "Soracom" });
-    await client.call(updateSimSpeedClass, change);
-    expect(await client.call(updateSimSpeedClass, change)).toEqual({ imsi: "001", speedClass: "s1.fast" });
+  const japanese = { language: "ja", brand: "Soracom" } as const;
+
+  it("the client authenticates once, with its AuthKey and without a token", async () => {
+    const { platform, call } = await setup(changed, japanese);
+    await call();
+    expect(await call()).toEqual({ imsi: "001", speedClass: "s1.fast" });
     expect(platform.auths()).toBe(1);
-    const [auth, call] = platform.seen;
+    const [auth] = platform.seen;
     const pair = '{"authKeyId":"keyId-1","authKey":"secret-auth-key"}';
     expect(auth).toMatchObject({ method: "POST", path: "/v1/auth", body: pair });
     expect(auth?.headers["x-soracom-token"]).toBeUndefined();
+  });
+
+  it("a call sends the pair, the language, the agent and the body", async () => {
+    const { platform, call } = await setup(changed, japanese);
+    await call();
+    const sent = platform.seen.at(-1);
     const path = "/v1/sims/8942310022000012345/update_speed_class";
-    expect(call).toMatchObject({ path, body: '{"speedClass":"s1.fast"}' });
-    expect(call?.headers).toMatchObject({
+    expect(sent).toMatchObject({ path, body: '{"speedClass":"s1.fast"}' });
+    expect(sent?.headers).toMatchObject({
       "x-soracom-api-key": "api-key-1",
       "x-soracom-token": "token-1",
       "x-soracom-lang": "ja",
@@ -42,29 +52,26 @@ describe("API calls", () => {
   });
 
   it("a call acquires no permit while it waits for a connection slot and can be cancelled there", async () => {
-    const held: (() => void)[] = [];
-    const hold: Handler = (request, response) => void held.push(() => changed(request, response));
-    const { client, permits } = await setup(hold, { connections: 1 });
-    const first = client.call(updateSimSpeedClass, change);
-    await until(() => held.length === 1);
+    const held = Promise.withResolvers<void>();
+    const hold: Handler = (request, response) => void held.promise.then(() => changed(request, response));
+    const { platform, call, permits } = await setup(hold, { connections: 1 });
+    const first = call();
+    await until(() => platform.seen.length === 2); // with the authentication
     const stop = new AbortController();
-    const second = client.call(updateSimSpeedClass, change, { signal: stop.signal });
-    const third = client.call(updateSimSpeedClass, change);
+    const second = call({ signal: stop.signal });
+    const third = call();
     stop.abort(new Error("enough"));
     await expect(second).rejects.toThrow("enough");
     expect(permits.requests.filter((r) => r.bucket === "default.Sim").length).toBe(1);
-    held[0]?.();
-    await first;
-    await until(() => held.length === 2);
-    held[1]?.();
-    await third;
+    held.resolve();
+    await Promise.all([first, third]);
   });
 
   it("a call that was sent runs to its end although its signal aborts", async () => {
     const sent = Promise.withResolvers<() => void>();
-    const { client } = await setup((request, response) => sent.resolve(() => changed(request, response)));
+    const { call } = await setup((request, response) => sent.resolve(() => changed(request, response)));
     const stop = new AbortController();
-    const called = client.call(updateSimSpeedClass, change, { signal: stop.signal });
+    const called = call({ signal: stop.signal });
     const reply = await sent.promise;
     stop.abort(new Error("enough"));
     reply();
@@ -72,8 +79,8 @@ describe("API calls", () => {
   });
 
   it("a call reports a lost response to its permit", async () => {
-    const { client, permits } = await setup((request) => void request.socket.destroy());
-    const lost = await refusalOf(client.call(updateSimSpeedClass, change));
+    const { client, call, permits } = await setup((request) => void request.socket.destroy());
+    const lost = await refusalOf(call());
     expect(lost).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: true });
     expect(permits.diary.at(-1)).toBe("default.Sim lost");
     expect(lost.message).toMatch(/, so the outcome is unknown\.$/);
@@ -90,12 +97,12 @@ describe("API calls", () => {
   });
 
   it("a call whose response body is lost after the headers counts as answered", async () => {
-    const { client, permits } = await setup((request, response) => {
+    const { call, permits } = await setup((request, response) => {
       response.writeHead(200, { ...quotaHeaders, "content-length": "100" });
       response.write('{"imsi":', () => request.socket.destroy());
     });
     const refusal = { code: "PLATFORM_UNAVAILABLE", mayHaveApplied: true };
-    expect(await refusalOf(client.call(updateSimSpeedClass, change))).toMatchObject(refusal);
+    expect(await refusalOf(call())).toMatchObject(refusal);
     const written = permits.diary.filter((line) => line.startsWith("default"));
     expect(written).toEqual(["default.Sim sending", "default.Sim answered"]);
   });
@@ -104,8 +111,8 @@ describe("API calls", () => {
     const onEvent = (): never => {
       throw new Error("telemetry");
     };
-    const { client } = await setup(changed, { onEvent });
-    await expect(client.call(updateSimSpeedClass, change)).resolves.toMatchObject({ speedClass: "s1.fast" });
+    const { call } = await setup(changed, { onEvent });
+    await expect(call()).resolves.toMatchObject({ speedClass: "s1.fast" });
   });
 
   it("a call keeps the path before /v1 of its address", async () => {

@@ -3,17 +3,20 @@ import type { PlatformClientOptions } from "#api/client-options.ts";
 import type { Credentials } from "#fleet/credentials.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { liveSecrets, Secret } from "#core/secrets/secret.ts";
-import { answer, change, changed, clientFor, refusalOf, startPlatform, clientTo } from "./support.ts";
+import { answer, change, changed, refusalOf, startPlatform, clientTo } from "./support.ts";
 
 function key(name: string): Credentials {
   return { kind: "auth-key", authKeyId: `keyId-${name}`, authKey: new Secret(`secret-${name}`) };
 }
 
-/** A platform that accepts the AuthKeys of `good`, and a client with the given credentials. */
+/** A platform that accepts the AuthKeys of `good` and their pairs, and a client with the given credentials. */
 async function setup(credentials: PlatformClientOptions["credentials"], good: string[]) {
   let status = 400;
   const platform = await startPlatform((request, response) => {
-    if (request.url !== "/v1/auth") return changed(request, response);
+    if (request.url !== "/v1/auth") {
+      const isGood = good.some((id) => request.headers["x-svc-api-key"] === `api-${id}`);
+      return isGood ? changed(request, response) : answer(response, 401, "");
+    }
     const { authKeyId } = JSON.parse(request.text) as { authKeyId: string };
     if (!good.includes(authKeyId)) return answer(response, status, { code: "AUM0003", message: "no such key" });
     answer(response, 200, { operatorId: "OP1", apiKey: `api-${authKeyId}`, token: `token-${authKeyId}` });
@@ -76,19 +79,11 @@ describe("a changing list of credentials", () => {
 
   it("a changed list of credentials takes effect at the next authentication after a 401", async () => {
     let forms = [key("a")];
-    let isRefused = false;
-    await using platform = await startPlatform((request, response) => {
-      const { authKeyId } = (request.text === "" ? {} : JSON.parse(request.text)) as { authKeyId?: string };
-      if (request.url === "/v1/auth") {
-        return answer(response, 200, { operatorId: "OP1", apiKey: `api-${authKeyId}`, token: "token" });
-      }
-      if (isRefused && request.headers["x-svc-api-key"] === "api-keyId-a") return answer(response, 401, "");
-      changed(request, response);
-    });
-    await using client = clientFor(platform.url, { credentials: () => forms });
+    const good = ["keyId-a"];
+    const { client, platform } = await setup(() => forms, good);
     await client.call(updateSimSpeedClass, change);
     forms = [key("b")];
-    isRefused = true;
+    good.splice(0, 1, "keyId-b");
     await client.call(updateSimSpeedClass, change);
     expect(platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
   });

@@ -20,23 +20,32 @@ async function setup(onToken: Handler, changes: Partial<PlatformClientOptions> =
   const opened = clientTo(platform, { clock, ...lifetime, ...changes });
   const renewals = () =>
     opened.events.flatMap((event) => (event.type === "renewed" ? `${event.reason} by ${event.by}` : []));
-  return { ...opened, clock, renewals };
+  const call = () => opened.client.call(updateSimSpeedClass, change);
+  /** Makes a call with a young pair and one with an old pair, and waits until that one is renewed or `isOver`. */
+  const renew = async (isOver = () => renewals().length === 2) => {
+    await call();
+    clock.pass(lifetimeMs - 18_000);
+    await call();
+    await until(isOver);
+  };
+  return { ...opened, clock, renewals, call, renew };
 }
 
 const newToken: Handler = (_request, response) => answer(response, 200, { token: "token-renewed" });
 
 describe("token renewal", () => {
-  it("token renewal uses the headers of the current pair, keeps its API key, and spends the account quota with priority", async () => {
-    const { client, clock, permits, platform, renewals } = await setup(newToken);
-    await client.call(updateSimSpeedClass, change);
-    clock.pass(lifetimeMs - 18_000);
-    await client.call(updateSimSpeedClass, change);
-    await until(() => renewals().length === 2);
-    await client.call(updateSimSpeedClass, change);
-    // The account's quota, not that of the address.
+  it("token renewal spends the quota of the account, not that of the address, with priority", async () => {
+    const { permits, renew } = await setup(newToken);
+    await renew();
     expect(permits.requests).toContainEqual(
       expect.objectContaining({ bucket: "default.Operator", urgency: "priority" }),
     );
+  });
+
+  it("token renewal uses the headers of the current pair and keeps its API key", async () => {
+    const { call, platform, renewals, renew } = await setup(newToken);
+    await renew();
+    await call();
     const renewal = platform.seen.find(({ path }) => path === tokenPath);
     expect(renewal).toMatchObject({ method: "POST", body: '{"tokenTimeoutSeconds":180}' });
     expect(renewal?.headers).toMatchObject({ "x-svc-api-key": "api-key-1", "x-svc-token": "token-1" });
@@ -49,14 +58,12 @@ describe("token renewal", () => {
   });
 
   it("token renewal requests one day by default and no lifetime when the platform definition names no field", async () => {
-    for (const [description, body] of [
-      [renewToken, '{"tokenTimeoutSeconds":86400}'],
-      [renewToken && { ...renewToken, ttlField: undefined }, "{}"],
+    const withoutField = { renewToken: renewToken && { ...renewToken, ttlField: undefined } };
+    for (const [changes, body] of [
+      [{}, '{"tokenTimeoutSeconds":86400}'],
+      [withoutField, "{}"],
     ] as const) {
-      const { client, clock, renewals, platform } = await setup(newToken, {
-        renewToken: description,
-        ttlSeconds: undefined,
-      });
+      const { client, clock, renewals, platform } = await setup(newToken, { ttlSeconds: undefined, ...changes });
       await client.whoAmI();
       clock.pass(86_400_000 - 300_000);
       await client.whoAmI();
@@ -74,11 +81,8 @@ describe("token renewal", () => {
     ["200 without a token", 200, "{}"],
     ["200 with a token that cannot be a header", 200, '{"token":"a\\r\\nb"}'],
   ])("token renewal falls back to authentication after %s", async (_words, status, body) => {
-    const { client, clock, platform, renewals } = await setup((_request, response) => answer(response, status, body));
-    await client.call(updateSimSpeedClass, change);
-    clock.pass(lifetimeMs - 18_000);
-    await client.call(updateSimSpeedClass, change);
-    await until(() => renewals().length === 2);
+    const { platform, renewals, renew } = await setup((_request, response) => answer(response, status, body));
+    await renew();
     expect(renewals()).toEqual(["first by auth", "early by auth"]);
     expect(platform.auths()).toBe(2);
   });
@@ -86,17 +90,13 @@ describe("token renewal", () => {
   it.each([503, 429])(
     "token renewal leaves the pair in use after %i and authenticates once the pair has expired",
     async (status) => {
-      const { client, clock, platform, events, renewals } = await setup((_request, response) =>
-        answer(response, status, ""),
-      );
-      await client.call(updateSimSpeedClass, change);
-      clock.pass(lifetimeMs - 18_000);
-      await client.call(updateSimSpeedClass, change);
-      await until(() => events.some((event) => event.type === "renewal-failed"));
-      await client.call(updateSimSpeedClass, change);
+      const refusing: Handler = (_request, response) => answer(response, status, "");
+      const { call, clock, platform, events, renewals, renew } = await setup(refusing);
+      await renew(() => events.some((event) => event.type === "renewal-failed"));
+      await call();
       expect(platform.auths()).toBe(1);
       clock.pass(18_000);
-      await client.call(updateSimSpeedClass, change);
+      await call();
       expect(renewals()).toEqual(["first by auth", "expired by auth"]);
     },
   );
@@ -124,11 +124,8 @@ describe("token renewal", () => {
       await client.whoAmI();
       await until(() => renewals().length === round);
     }
-    expect(
-      liveSecrets()
-        .filter((value) => value.startsWith("watched-"))
-        .toSorted(),
-    ).toEqual(["watched-r2", "watched-r3"]);
+    const tokens = liveSecrets().filter((value) => value.startsWith("watched-"));
+    expect(tokens.toSorted()).toEqual(["watched-r2", "watched-r3"]);
     expect(liveSecrets()).toContain("api-key-1");
   });
 });

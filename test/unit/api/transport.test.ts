@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseAddress } from "#api/http/address.ts";
 import { type Exchange, openTransport, type TransportOptions } from "#api/http/transport.ts";
@@ -92,21 +93,16 @@ describe("HTTP exchanges", () => {
 
   it("a response that trickles is aborted after the body timeout", async () => {
     const clock = new StillClock();
-    let drip = (): void => undefined;
-    const { exchange, diary } = await setup(
-      (_request, response) => {
-        response.writeHead(200);
-        response.write("[");
-        drip = () => {
-          response.write(" ");
-        };
-      },
-      { clock },
-    );
+    let trickling: ServerResponse | undefined;
+    const begin: Handler = (_request, response) => {
+      trickling = response.writeHead(200);
+      response.write("[");
+    };
+    const { exchange, diary } = await setup(begin, { clock });
     const refusal = refusalOf(exchange());
     await until(() => diary.length === 2);
     clock.pass(31_000);
-    drip();
+    trickling?.write(" ");
     expect((await refusal).message).toContain("not complete after 30 s");
   });
 

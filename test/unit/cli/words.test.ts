@@ -78,10 +78,10 @@ describe("the help", () => {
 });
 
 describe("the commands", () => {
-  const deps = { io: processIo().io, features };
+  const parts = { io: processIo().io, features };
 
   test("that are groups show an example in their help", async () => {
-    const { commands } = await buildProgram(deps);
+    const { commands } = await buildProgram(parts);
     const groups = commands.filter((command) => command.commands.length > 0).map((command) => command.name());
     expect(groups).toContain("tokens");
     for (const name of groups) {
@@ -95,7 +95,7 @@ describe("the commands", () => {
     ["--limit", "-n"],
     ["--follow", "-f"],
   ])("have the same short form of %s everywhere", async (long, short) => {
-    const { commands } = await buildProgram(deps);
+    const { commands } = await buildProgram(parts);
     // The --limit of the sandbox is a quota.
     const all = commands.filter((command) => command.name() !== "sandbox").flatMap((one) => [one, ...one.commands]);
     const options = all.flatMap((command) => command.options).filter((option) => option.long === long);

@@ -2,16 +2,13 @@ import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { deploymentSchema, loadDeployment } from "#config/deployment.ts";
 import type { Problem } from "#core/errors.ts";
 import { deploymentOperationIds, operationOptions } from "#fleet/deployment-operation.ts";
 import { textAt } from "#fleet/sim/record-path.ts";
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "simfleet-deployment-"));
-});
+const folder = mkdtempSync(join(tmpdir(), "simfleet-deployment-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function load(name: string, text?: string) {
@@ -19,6 +16,13 @@ function load(name: string, text?: string) {
   const path = text === undefined ? name : join(folder, name);
   if (text !== undefined) writeFileSync(path, text);
   return { deployment: loadDeployment(path, problems), problems };
+}
+
+/** A definition without problems. */
+function loadValid(name: string, text?: string) {
+  const { deployment, problems } = load(name, text);
+  expect(problems).toEqual([]);
+  return deployment;
 }
 
 it("the platform definition svc contains exactly what the interface documents", () => {
@@ -42,8 +46,7 @@ it("the platform definition svc contains exactly what the interface documents", 
 });
 
 it("the platform definition soracom has addresses, the lifetime field, and the speed classes", () => {
-  const { deployment, problems } = load("soracom");
-  expect(problems).toEqual([]);
+  const deployment = loadValid("soracom");
   expect(deployment).toMatchObject({
     brand: "Soracom",
     endpoints: { global: "https://g.api.soracom.io", japan: "https://api.soracom.io" },
@@ -54,8 +57,7 @@ it("the platform definition soracom has addresses, the lifetime field, and the s
 
 it("a custom platform definition adds and removes patterns of API groups", () => {
   const text = 'extends: soracom\napiGroups: { "/v1/sims/*/events": Event, "/v1/groups/**": null, "/**": Other }\n';
-  const { deployment, problems } = load("groups.yaml", text);
-  expect(problems).toEqual([]);
+  const deployment = loadValid("groups.yaml", text);
   expect(deployment.apiGroups).toMatchObject({ "/v1/sims/**": "Sim", "/v1/sims/*/events": "Event", "/**": "Other" });
   expect(Object.keys(deployment.apiGroups)).not.toContain("/v1/groups/**");
 });
@@ -64,8 +66,7 @@ it("a platform definition says what is counted by address", () => {
   const text =
     "extends: soracom\noperations: { listGroups: { quota: { perIp: true } } }\n" +
     'apiGroups: { "/v1/devices/*/publish": { group: Device, quota: { perIp: true } } }\n';
-  const { deployment, problems } = load("addresses.yaml", text);
-  expect(problems).toEqual([]);
+  const deployment = loadValid("addresses.yaml", text);
   expect(deployment.operations.listGroups).toMatchObject({ group: "Group", quota: { perIp: true } });
   expect(deployment.apiGroups["/v1/devices/*/publish"]).toEqual({ group: "Device", quota: { perIp: true } });
   expect(load("wrong.yaml", "apiGroups: { /v1/x: { quota: { perIp: true } } }\n").problems).toEqual([
@@ -81,8 +82,7 @@ it("a pattern of an API group must be a path", () => {
 });
 
 it("a custom platform definition can extend a built-in one", () => {
-  const { deployment, problems } = load("own.yaml", "extends: soracom\nendpoints: { global: http://localhost:9000 }\n");
-  expect(problems).toEqual([]);
+  const deployment = loadValid("own.yaml", "extends: soracom\nendpoints: { global: http://localhost:9000 }\n");
   expect(deployment).toMatchObject({
     brand: "Soracom",
     endpoints: { global: "http://localhost:9000", japan: "https://api.soracom.io" },
@@ -147,10 +147,8 @@ operations:
   listCredentials: { path: /v1/acme/credentials }
   listAuthKeys: { userPath: null, userGroup: null }
   renewToken: null`;
-  const { deployment, problems } = load("changes.yaml", text);
-  expect(problems).toEqual([]);
-  const { operations, credentialTypes } = deployment;
-  expect(deployment.ttlField).toBeUndefined();
+  const { operations, credentialTypes, ttlField } = loadValid("changes.yaml", text);
+  expect(ttlField).toBeUndefined();
   expect([credentialTypes["psk"], credentialTypes["acme"]]).toEqual([undefined, ["token"]]);
   const description = { method: "GET", path: "/v1/acme/credentials", statuses: [200], group: "Credential" };
   expect(operations.listCredentials).toEqual(description);
@@ -160,8 +158,7 @@ operations:
 
 it("the example in docs/reference/platform-definitions.md has every key and no errors", () => {
   const example = /```yaml\n([^]*?)```/.exec(readFileSync("docs/reference/platform-definitions.md", "utf8"))?.[1] ?? "";
-  const { deployment, problems } = load("deployment-acme.yaml", example);
-  expect(problems).toEqual([]);
+  const deployment = loadValid("deployment-acme.yaml", example);
   expect(Object.keys(deployment.operations).toSorted()).toEqual(deploymentOperationIds.toSorted());
   for (const id of deploymentOperationIds) {
     const keys = ["method", "path", "statuses", "group", ...operationOptions[id].extras];

@@ -38,12 +38,10 @@ describe("drop folder settings", () => {
     });
   });
 
+  const putTag = { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_DROP_FOLDER_OPERATION: "put-tag" };
+
   it("the drop folder takes the values of an operation from the environment", () => {
-    const env = {
-      SIMFLEET_DEPLOYMENT: "soracom",
-      SIMFLEET_DROP_FOLDER_OPERATION: "put-tag",
-      SIMFLEET_DROP_FOLDER_SET: "tagName=site, tagValue=a=12",
-    };
+    const env = { ...putTag, SIMFLEET_DROP_FOLDER_SET: "tagName=site, tagValue=a=12" };
     expect(load("dropFolder: { path: in }", env)).toMatchObject({
       operation: "put-tag",
       set: {
@@ -51,10 +49,13 @@ describe("drop folder settings", () => {
         tagValue: "a=12",
       },
     });
-    expect(problemsOf("dropFolder: { path: in }", { ...env, SIMFLEET_DROP_FOLDER_SET: "tag=site" })).toEqual([
+  });
+
+  it("a value of the environment that the operation does not have is reported", () => {
+    expect(problemsOf("dropFolder: { path: in }", { ...putTag, SIMFLEET_DROP_FOLDER_SET: "tag=site" })).toEqual([
       expect.stringMatching(/^SIMFLEET_DROP_FOLDER_SET, dropFolder\.set\.tag: .*put-tag/),
     ]);
-    expect(problemsOf("dropFolder: { path: in }", { ...env, SIMFLEET_DROP_FOLDER_SET: "site" })).toEqual([
+    expect(problemsOf("dropFolder: { path: in }", { ...putTag, SIMFLEET_DROP_FOLDER_SET: "site" })).toEqual([
       expect.stringMatching(/^SIMFLEET_DROP_FOLDER_SET: must be a mapping of inputs to values/),
     ]);
   });

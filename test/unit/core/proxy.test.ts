@@ -86,6 +86,11 @@ test("key sets of an issuer are fetched through the proxy", async () => {
 // Shows S12.
 describe("webhooks behind a proxy", () => {
   const addresses: Readonly<Record<string, string>> = { "inside.example": "10.0.0.5", "outside.example": "1.1.1.1" };
+  const lookup: LookupFunction = (name, _, found) => {
+    const address = addresses[name];
+    if (address === undefined) found(new Error("ENOTFOUND"), []);
+    else found(null, [{ address, family: 4 }]);
+  };
 
   it.each([
     ["https://10.0.0.5/", undefined, "10.0.0.5 is private; set allowPrivate to allow it"],
@@ -98,11 +103,7 @@ describe("webhooks behind a proxy", () => {
       clock: systemClock,
       userAgent: "simfleet/test",
       config: { proxy: proxyAt(proxy.port) },
-      lookup: (name, _, found) => {
-        const address = addresses[name];
-        if (address === undefined) found(new Error("ENOTFOUND"), []);
-        else found(null, [{ address, family: 4 }]);
-      },
+      lookup,
     });
     onTestFinished(() => sender.close());
     const sent = await sender.send({ url, id: "msg_1", body: "{}", secrets: [] });

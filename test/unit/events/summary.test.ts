@@ -21,15 +21,15 @@ function feedOf(events: readonly (readonly [string, Record<string, string>?])[],
   };
 }
 
+/** What is said of these events, the newest first. */
+const summarizeAll = (...events: Parameters<typeof feedOf>[0]) => summarize(feedOf(events), since);
+
 test("runs are counted by how they ended, with their rows", async () => {
-  const { runs } = await summarize(
-    feedOf([
-      ["run.completed", { run: "r1", done: "5", skipped: "2", failed: "0" }],
-      ["run.completed", { run: "r2", done: "3", failed: "1" }],
-      ["run.aborted", { run: "r3", cancelled: "7" }],
-      ["run.submitted", { run: "r3" }],
-    ]),
-    since,
+  const { runs } = await summarizeAll(
+    ["run.completed", { run: "r1", done: "5", skipped: "2", failed: "0" }],
+    ["run.completed", { run: "r2", done: "3", failed: "1" }],
+    ["run.aborted", { run: "r3", cancelled: "7" }],
+    ["run.submitted", { run: "r3" }],
   );
   expect(runs).toMatchObject({ completed: 1, notDone: 1, aborted: 1, cancelled: 0 });
   expect(runs.rows).toEqual({ done: 8, skipped: 2, rejected: 0, failed: 1, unknown: 0, cancelled: 7 });
@@ -38,34 +38,28 @@ test("runs are counted by how they ended, with their rows", async () => {
 
 test("a schedule that started more than a minute after its time was late; one that a person triggered was not", async () => {
   const due = new Date(atMs - 61_000).toISOString();
-  const { schedules } = await summarize(
-    feedOf([
-      ["schedule.started", { schedule: "late", due }],
-      ["schedule.started", { schedule: "by hand", due, by: "cli:anna" }],
-      ["schedule.started", { schedule: "in time", due: new Date(atMs - 59_000).toISOString() }],
-      ["schedule.completed", { schedule: "in time" }],
-      ["schedule.skipped", { schedule: "busy" }],
-      ["schedule.missed", { schedule: "away", times: "3" }],
-      ["schedule.failed", { schedule: "broken" }],
-    ]),
-    since,
+  const { schedules } = await summarizeAll(
+    ["schedule.started", { schedule: "late", due }],
+    ["schedule.started", { schedule: "by hand", due, by: "cli:anna" }],
+    ["schedule.started", { schedule: "in time", due: new Date(atMs - 59_000).toISOString() }],
+    ["schedule.completed", { schedule: "in time" }],
+    ["schedule.skipped", { schedule: "busy" }],
+    ["schedule.missed", { schedule: "away", times: "3" }],
+    ["schedule.failed", { schedule: "broken" }],
   );
   expect(schedules).toMatchObject({ completed: 1, failed: 1, late: 1, skipped: 1, missed: 1, cancelled: 0 });
   expect(schedules.events.map(({ fields }) => fields["schedule"])).toEqual(["late", "busy", "away", "broken"]);
 });
 
 test("rotations, other problems, and changes that no run made", async () => {
-  const summary = await summarize(
-    feedOf([
-      ["credential.rotated"],
-      ["authkey.failed"],
-      ["credential.unconfirmed"],
-      ["webhook.stopped", { webhook: "ops" }],
-      ["sim.changed", { by: "external" }],
-      ["sim.changed", { by: "run" }],
-      ["sim.gone", { by: "external" }],
-    ]),
-    since,
+  const summary = await summarizeAll(
+    ["credential.rotated"],
+    ["authkey.failed"],
+    ["credential.unconfirmed"],
+    ["webhook.stopped", { webhook: "ops" }],
+    ["sim.changed", { by: "external" }],
+    ["sim.changed", { by: "run" }],
+    ["sim.gone", { by: "external" }],
   );
   expect(summary.rotations).toMatchObject({ rotated: 1, failed: 1, waiting: 1 });
   expect(summary.problems).toMatchObject({ count: 1, events: [{ type: "webhook.stopped" }] });

@@ -59,7 +59,7 @@ describe("the API group of a path", () => {
     }
   });
 
-  it("a pattern or an operation of a platform definition can be counted by address", () => {
+  it("a pattern of a platform definition can be counted by address", () => {
     const apiGroups = {
       "/v1/devices/**": "Device",
       "/v1/devices/*/publish": { group: "Device", quota: { perIp: true } },
@@ -67,6 +67,9 @@ describe("the API group of a path", () => {
     };
     const found = ["publish", "shadow", "other"].map((last) => quotaOf({ apiGroups }, "POST", `/v1/devices/1/${last}`));
     expect(found).toEqual([{ perIp: "Device-v1_devices_publish" }, { group: "Device" }, { group: "Device" }]);
+  });
+
+  it("an operation of a platform definition can be counted by address", () => {
     const listGroups = {
       method: "GET",
       path: "/v1/groups",

@@ -10,16 +10,24 @@ const meters = {
   },
 };
 
+/** A sandbox with the meters, whose configuration is changed by `configure`. */
+async function setup() {
+  const opened = await openAll({ groups: [meters] });
+  const configure = (namespace: string, body: object) =>
+    opened.call("PUT", `/v1/groups/${meters.groupId}/configuration/${namespace}`, { body });
+  return { ...opened, configure };
+}
+
 describe("groups", () => {
   test("the group list contains the groups of the SIMs and of the options", async () => {
     const { call } = await openAll({ groups: [meters, { groupId: "g-new" }] });
-    const { json } = await call("GET", "/v1/groups");
+    const json = (await call("GET", "/v1/groups")).json as { groupId: string }[];
     const sims = (await call("GET", "/v1/sims")).json as { groupId: string | null }[];
-    const groupIds = json.map(({ groupId }: { groupId: string }) => groupId);
+    const groupIds = json.map(({ groupId }) => groupId);
     const ofSims = new Set(sims.map(({ groupId }) => groupId).filter((groupId) => groupId !== null));
     expect(groupIds).toHaveLength(5);
     for (const groupId of ofSims) expect(groupIds).toContain(groupId);
-    expect(json.find(({ groupId }: { groupId: string }) => groupId === meters.groupId)).toEqual({
+    expect(json.find(({ groupId }) => groupId === meters.groupId)).toEqual({
       ...meters,
       operatorId: "OP0000000001",
       tags: { name: "meters" },
@@ -42,14 +50,12 @@ describe("groups", () => {
   });
 
   test("a group's configuration is updated key by key", async () => {
-    const { call, clock } = await openAll({ groups: [meters] });
+    const { configure, clock } = await setup();
     clock.pass(5_000);
-    const path = `/v1/groups/${meters.groupId}/configuration`;
-    const body = [
+    const { status, json } = await configure("SoracomFunnel", [
       { key: "credentialsId", value: "other" },
       { key: "size", value: null },
-    ];
-    const { status, json } = await call("PUT", `${path}/SoracomFunnel`, { body });
+    ]);
     expect(status).toBe(200);
     expect(json).toMatchObject({ lastModifiedTime: clock.wallMs() });
     expect(json.configuration).toEqual({
@@ -59,9 +65,8 @@ describe("groups", () => {
   });
 
   test("a group's configuration takes any key, and a reset restores all groups", async () => {
-    const { call, send, sandbox } = await openAll({ groups: [meters] });
-    const path = `/v1/groups/${meters.groupId}/configuration`;
-    await call("PUT", `${path}/SoracomAir`, { body: [{ key: "__proto__", value: { a: 1 } }] });
+    const { call, send, sandbox, configure } = await setup();
+    await configure("SoracomAir", [{ key: "__proto__", value: { a: 1 } }]);
     const read = (await call("GET", `/v1/groups/${meters.groupId}`)).json.configuration;
     expect(Object.keys(read)).toEqual(["SoracomFunnel", "SoracomBeam", "SoracomFunk", "SoracomAir"]);
     expect(Object.keys(read.SoracomAir)).toEqual(["__proto__"]);

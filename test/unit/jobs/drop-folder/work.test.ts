@@ -15,16 +15,32 @@ import { describe, expect, it } from "vitest";
 import { FolderHarness, settleMs } from "./folder-harness.ts";
 import { isRoot, unlessRoot } from "../../../support/left-out.ts";
 
+const mkfifo = "mkfifo";
+
 const namesOf = (harness: FolderHarness): string[] => harness.runs.submitted.map(({ name }) => name);
 
-/** Does something once, between the look at a file and its move: when the run's ID is asked for. */
-function beforeMove({ runs }: FolderHarness, act: () => void): void {
+/** Looks at the folder, and again after the settle time. */
+async function settle(harness: FolderHarness): Promise<void> {
+  await harness.fingerprint();
+  await harness.fingerprint(settleMs);
+}
+
+/** A worker takes a file, and something is done between its look at the file and its move: as it asks for a run's ID. */
+async function takeDuring(harness: FolderHarness, name: string, act: () => void): Promise<void> {
+  const { runs } = harness;
   const newRunId = runs.newRunId.bind(runs);
   runs.newRunId = () => {
     runs.newRunId = newRunId;
     act();
     return newRunId();
   };
+  await harness.drop(name);
+}
+
+/** The file is in failed/ with the reason, and no run of it was submitted. */
+function expectRefused(harness: FolderHarness, name: string): void {
+  expect(harness.files("failed")).toEqual([`${name}.csv`, `${name}.problem.txt`].toSorted());
+  expect(namesOf(harness)).toEqual([]);
 }
 
 describe("files in a drop folder", () => {
@@ -58,14 +74,10 @@ describe("files in a drop folder", () => {
 
   it("a file replaced just before its pickup waits in processing/ until it has settled", async () => {
     const harness = new FolderHarness();
-    harness.write("fleet.csv", "whole");
-    await harness.fingerprint();
-    harness.clock.pass(settleMs);
-    beforeMove(harness, () => {
+    await takeDuring(harness, "fleet.csv", () => {
       writeFileSync(join(harness.path, "other"), "half");
       renameSync(join(harness.path, "other"), join(harness.path, "fleet.csv"));
     });
-    await harness.fingerprint();
     expect([harness.files("processing"), namesOf(harness)]).toEqual([["fleet.RUN.csv"], []]);
     await harness.fingerprint(settleMs);
     expect(harness.runs.submitted).toMatchObject([{ content: "half" }]);
@@ -76,10 +88,8 @@ describe("files in a drop folder", () => {
     harness.write("target.txt");
     symlinkSync(join(harness.path, "target.txt"), join(harness.path, "link.csv"));
     mkdirSync(join(harness.path, "folder.csv"));
-    const mkfifo = "mkfifo";
     execFileSync(mkfifo, [join(harness.path, "pipe.csv")]);
-    await harness.fingerprint();
-    await harness.fingerprint(settleMs);
+    await settle(harness);
     expect([namesOf(harness), harness.incidents]).toEqual([[], []]);
     expect(harness.files()).toEqual(["link.csv", "pipe.csv", "target.txt"]);
   });
@@ -90,8 +100,7 @@ describe("files in a drop folder", () => {
       harness.write(name);
       utimesSync(join(harness.path, name), 1_000 + i, 1_000 + i);
     }
-    await harness.fingerprint();
-    await harness.fingerprint(settleMs);
+    await settle(harness);
     expect(namesOf(harness)).toEqual(["c.csv", "B.csv", "a.csv"]);
   });
 });
@@ -158,14 +167,24 @@ describe("the end of a file's processing", () => {
 });
 
 describe("multiple drop folder workers", () => {
-  it("multiple workers process each file once, and one continues when another is gone", async () => {
+  /** Twenty files that two workers have taken. */
+  async function setup(): Promise<FolderHarness> {
     const harness = new FolderHarness();
     const other = harness.worker();
     for (let i = 0; i < 20; i += 1) harness.write(`f${i}.csv`);
     await Promise.all([harness.fingerprint(), harness.fingerprint(0, other)]);
     harness.clock.pass(settleMs);
     await Promise.all([harness.fingerprint(), harness.fingerprint(0, other)]);
+    return harness;
+  }
+
+  it("multiple workers take each file once", async () => {
+    const harness = await setup();
     expect(namesOf(harness).toSorted()).toEqual(Array.from({ length: 20 }, (_, i) => `f${i}.csv`).toSorted());
+  });
+
+  it("a worker continues what others have begun that are gone", async () => {
+    const harness = await setup();
     harness.runs.end();
     // Both are gone; a third finds everything in processing/.
     const third = harness.worker();
@@ -178,7 +197,10 @@ describe("multiple drop folder workers", () => {
 });
 
 describe("drop folder problems", () => {
-  it("a problem with one file is reported once, retried, and does not block other files", async () => {
+  const fullDisk = /^processing\/first\.r-\S+\.csv: ENOSPC: .* \(it is tried again\)$/;
+
+  /** A file whose results cannot be written, after four tries of a worker. */
+  async function setupFullDisk() {
     const harness = new FolderHarness();
     await harness.drop("first.csv");
     const results = harness.runs.results.bind(harness.runs);
@@ -188,16 +210,25 @@ describe("drop folder problems", () => {
     };
     harness.runs.end();
     for (let i = 0; i < 4; i += 1) await harness.fingerprint(120_000);
-    harness.runs.refusal = { reason: "bad", faults: [] };
-    await harness.drop("second.csv");
-    expect(harness.files("failed")).toEqual(["second.RUN.csv", "second.RUN.problem.txt"]);
-    expect(harness.incidents).toEqual([
-      expect.stringMatching(/^processing\/first\.r-\S+\.csv: ENOSPC: .* \(it is tried again\)$/),
-    ]);
-    harness.runs.results = results;
+    const makeRoom = (): void => void (harness.runs.results = results);
+    return { harness, makeRoom, incident: expect.stringMatching(fullDisk) as unknown };
+  }
+
+  it("a problem with one file is reported once, and the file is retried", async () => {
+    const { harness, makeRoom, incident } = await setupFullDisk();
+    expect(harness.incidents).toEqual([incident]);
+    makeRoom();
     await harness.fingerprint(120_000);
     expect(harness.files("done")).toEqual(["first.RUN.csv", "first.RUN.results.csv"]);
     expect(harness.files("processing")).toEqual([]);
+  });
+
+  it("a problem with one file does not block other files", async () => {
+    const { harness, incident } = await setupFullDisk();
+    harness.runs.refusal = { reason: "bad", faults: [] };
+    await harness.drop("second.csv");
+    expect(harness.files("failed")).toEqual(["second.RUN.csv", "second.RUN.problem.txt"]);
+    expect(harness.incidents).toEqual([incident]);
   });
 
   it("a failing file is retried with growing delays, which reset after a success", async () => {
@@ -238,20 +269,16 @@ describe("unprintable file names", () => {
   ])("a file name with %s is rejected and shown under a printable name", async (_, rawName, shown) => {
     const harness = new FolderHarness();
     writeFileSync(Buffer.concat([Buffer.from(`${harness.path}/`), rawName]), "simId\n");
-    await harness.fingerprint();
-    await harness.fingerprint(settleMs);
+    await settle(harness);
     await harness.fingerprint(settleMs);
     expect(harness.files()).toEqual([]);
-    expect(harness.files("failed")).toEqual([`${shown}.csv`, `${shown}.problem.txt`].toSorted());
-    expect(namesOf(harness)).toEqual([]);
+    expectRefused(harness, shown);
     expect(harness.runs.reported).toEqual([
       expect.stringMatching(/^file\.rejected [^\n]+ Its name (has control|is not valid)/),
     ]);
     expect(harness.incidents).toEqual([expect.stringMatching(/ was rejected and is in failed\/ as /)]);
   });
 });
-
-const mkfifo = "mkfifo";
 
 describe("a drop folder that others can write to", () => {
   it.each([
@@ -261,17 +288,13 @@ describe("a drop folder that others can write to", () => {
     const harness = new FolderHarness();
     writeFileSync(join(harness.path, "secret.txt"), "marker-0815\n");
     const path = join(harness.path, `${name}.csv`);
-    harness.write(`${name}.csv`);
-    await harness.fingerprint();
-    harness.clock.pass(settleMs);
-    beforeMove(harness, () => {
+    await takeDuring(harness, `${name}.csv`, () => {
       rmSync(path);
       exchange(path);
     });
-    for (let i = 0; i < 3; i += 1) await harness.fingerprint(settleMs);
+    for (let i = 0; i < 2; i += 1) await harness.fingerprint(settleMs);
     expect(harness.files("processing")).toEqual([]);
-    expect(harness.files("failed")).toEqual([`${name}.RUN.csv`, `${name}.RUN.problem.txt`]);
-    expect(namesOf(harness)).toEqual([]);
+    expectRefused(harness, `${name}.RUN`);
     expect(harness.runs.reported).toEqual([
       `file.taken ${name}.csv`,
       expect.stringMatching(new RegExp(`^file\\.rejected ${name}\\.csv .*/processing/${name}\\.r-\\S+ is ${kind}`)),
