@@ -1,46 +1,41 @@
 /** Lists, counts and exports of all profiles, locally and through a worker. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inventory } from "#jobs/inventory/feature.ts";
-import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { startSandbox } from "#sandbox/server.ts";
 import type { Ended } from "../support/process-io.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
 
-let harness: ControlHarness;
-let plant: Sandbox;
-
-beforeAll(async () => {
-  plant = await startSandbox({
-    operatorId: "OP0000000002",
-    coverageTypes: ["jp"],
-    serves: ["jp"],
-    periodSeconds: 2,
-    seed: 7,
-    sims: 4,
-    authKeyId: "keyId-plant",
-    authKey: "secret-plant",
-  });
-  harness = await ControlHarness.open({
-    sandbox: { sims: 3 },
-    env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
-    prepare: () =>
-      Promise.resolve(`endpoints: { japan: "${plant.url}" }
+const plant = await startSandbox({
+  operatorId: "OP0000000002",
+  coverageTypes: ["jp"],
+  serves: ["jp"],
+  periodSeconds: 2,
+  seed: 7,
+  sims: 4,
+  authKeyId: "keyId-plant",
+  authKey: "secret-plant",
+});
+afterAll(() => plant.close());
+const harness = await ControlHarness.ofFile({
+  sandbox: { sims: 3 },
+  env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
+  prepare: () =>
+    Promise.resolve(`endpoints: { japan: "${plant.url}" }
 profiles:
   default: { coverage: g, credentials: { authKeyId: keyId-sandbox, authKey: secret-sandbox } }
   plant: { coverage: jp, wording: subscribers, credentials: { authKeyId: keyId-plant, authKey: secret-plant } }
   empty: { coverage: g, credentials: { authKeyId: keyId-other, authKey: secret-other } }
 `),
-  });
+});
+
+beforeAll(async () => {
   await harness.app.work(["default", "plant"], [inventory]);
   for (const profile of ["default", "plant"]) {
     await harness.sims.sync(profile, { by: "test" });
     await until("the sync ends", async () => (await harness.sims.syncReport(profile))?.state === "finished");
   }
-});
-afterAll(async () => {
-  await harness[Symbol.asyncDispose]();
-  await plant.close();
 });
 
 interface Page {
@@ -53,6 +48,8 @@ describe.each(["local", "remote"] as const)("all profiles, %s", (where) => {
   const give = (words: readonly string[]): Promise<Ended> => runCommand(harness, words, where);
   const json = async <T>(words: readonly string[]): Promise<T> =>
     JSON.parse((await give([...words, "--json"])).stdout) as T;
+
+  const ofAll = [...Array(3).fill("default"), ...Array(4).fill("plant")] as string[];
 
   test.each([[[]], [["--sort", "-speedClass"]]])("a list %j goes through the profiles page by page", async (sort) => {
     const seen: string[] = [];
@@ -68,7 +65,7 @@ describe.each(["local", "remote"] as const)("all profiles, %s", (where) => {
     }
     expect(sizes.slice(0, 3)).toEqual([3, 3, 1]);
     expect(new Set(seen).size).toBe(7);
-    expect(seen.map((line) => line.split(" ")[0])).toEqual([...Array(3).fill("default"), ...Array(4).fill("plant")]);
+    expect(seen.map((line) => line.split(" ")[0])).toEqual(ofAll);
   });
 
   test("counts are those of each profile and their sum", async () => {
@@ -80,43 +77,33 @@ describe.each(["local", "remote"] as const)("all profiles, %s", (where) => {
     expect(await json(["sims", "count", "--all-profiles"])).toMatchObject({ total: 7, profiles, values: [] });
     const { stdout } = await give(["sims", "count", "--all-profiles"]);
     expect(stdout).toMatch(/^PROFILE +SIMS\ndefault +3\nplant +4\nempty +0\n7 SIMs/);
-    const by = await json<{ values: { profile: string; count: number }[] }>([
-      "sims",
-      "count",
-      "--all-profiles",
-      "--by",
-      "status",
-    ]);
+  });
+
+  test("counts by a field are those of each profile", async () => {
+    const words = ["sims", "count", "--all-profiles", "--by", "status"];
+    const by = await json<{ values: { profile: string; count: number }[] }>(words);
     const sum = (name: string) =>
       by.values.filter(({ profile }) => profile === name).reduce((all, { count }) => all + count, 0);
     expect([sum("default"), sum("plant")]).toEqual([3, 4]);
-    expect((await give(["sims", "count", "--all-profiles", "--by", "status"])).stdout).toMatch(
-      /^PROFILE +STATUS +SIMS\n/,
-    );
+    expect((await give(words)).stdout).toMatch(/^PROFILE +STATUS +SIMS\n/);
   });
 
   test("an export has the profile as its first column, and as a field", async () => {
     const csv = (await give(["sims", "export", "--all-profiles"])).stdout.trim().split("\n");
     expect(csv[0]).toMatch(/^profile,simId,imsi,.*goneAt$/);
-    expect(csv.slice(1).map((line) => line.split(",")[0])).toEqual([
-      ...Array(3).fill("default"),
-      ...Array(4).fill("plant"),
-    ]);
+    expect(csv.slice(1).map((line) => line.split(",")[0])).toEqual(ofAll);
     const chosen = await give(["sims", "export", "--all-profiles", "--columns", "imsi,profile"]);
     expect(chosen.stdout).toMatch(/^imsi,profile\n\d+,default\n/);
     const { sims } = await json<Page>(["sims", "export", "--all-profiles", "--format", "ndjson"]);
-    expect(sims.map(({ profile }) => profile)).toEqual([...Array(3).fill("default"), ...Array(4).fill("plant")]);
+    expect(sims.map(({ profile }) => profile)).toEqual(ofAll);
   });
 
   test("a field that one profile knows is accepted, one that none knows is not, and --profile excludes all", async () => {
-    expect(
-      (await json<Page>(["sims", "list", "--all-profiles", "--where", "simId exists"])).sims.length,
-    ).toBeGreaterThan(2);
+    const { sims } = await json<Page>(["sims", "list", "--all-profiles", "--where", "simId exists"]);
+    expect(sims.length).toBeGreaterThan(2);
     const unknown = await give(["sims", "list", "--all-profiles", "--where", "nowhere=1"]);
-    expect([unknown.code, unknown.stderr]).toEqual([
-      2,
-      expect.stringContaining("No SIM in the inventory has the field nowhere"),
-    ]);
+    const why = expect.stringContaining("No SIM in the inventory has the field nowhere") as unknown;
+    expect([unknown.code, unknown.stderr]).toEqual([2, why]);
     const both = await give(["sims", "list", "--all-profiles", "--profile", "plant"]);
     expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("--profile")]);
   });

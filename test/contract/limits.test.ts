@@ -1,7 +1,7 @@
 /** What a client that nobody knows can use up: guesses of tokens, connections, and time. */
 import { createConnection, type Socket } from "node:net";
 import { Readable } from "node:stream";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { isLong, seeds } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
@@ -164,13 +164,9 @@ test("a burst of reads is answered a few at a time, and one whose caller has gon
   expect([peak, count]).toEqual([8, 100]);
 });
 
-describe.concurrent("endless request bodies", () => {
-  let harness: ControlHarness;
-  beforeAll(async () => {
-    harness = await ControlHarness.open();
-  });
-  afterAll(() => harness[Symbol.asyncDispose]());
+const harness = await ControlHarness.ofFile();
 
+describe.concurrent("endless request bodies", () => {
   test.each([
     ["of a request without a token", "POST /v1/runs HTTP/1.1", "text/csv"],
     ["of a form without a token", "POST /v1/plans HTTP/1.1", "multipart/form-data; boundary=x"],

@@ -4,16 +4,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { runProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
 import { type Ended, processIo } from "../support/process-io.ts";
 
-let dataDir: string;
-beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), "server-token-"));
-  await writeFile(join(dataDir, "admin-token"), `sf_${"a".repeat(43)}\n`, { mode: 0o600 });
-});
+const dataDir = await mkdtemp(join(tmpdir(), "server-token-"));
+await writeFile(join(dataDir, "admin-token"), `sf_${"a".repeat(43)}\n`, { mode: 0o600 });
 afterAll(() => rm(dataDir, { recursive: true }));
 
 async function give(line: string, env: Readonly<Record<string, string>> = {}): Promise<Ended> {

@@ -2,20 +2,15 @@
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { PlanDocument } from "#jobs/runs/contract.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const csv = { "content-type": "text/csv" };
 
-let harness: ControlHarness;
+const harness = await ControlHarness.ofFile({ works: true, sandbox: { sims: 30 } });
 /** Takes uploads of 1,000 bytes. */
-let narrow: ControlHarness;
-beforeAll(async () => {
-  harness = await ControlHarness.open({ works: true, sandbox: { sims: 30 } });
-  narrow = await ControlHarness.open({ http: "  uploadBytes: 1000\n" });
-});
-afterAll(() => Promise.all([harness, narrow].map((each) => each[Symbol.asyncDispose]())));
+const narrow = await ControlHarness.ofFile({ http: "  uploadBytes: 1000\n" });
 
 /** What uploads leave: runs, drafts and plans, whatever keys a worker changes in them meanwhile, and files. */
 async function left(of: ControlHarness): Promise<string[]> {

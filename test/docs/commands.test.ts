@@ -2,18 +2,13 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "@commander-js/extra-typings";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { buildProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
 import { processIo } from "../support/process-io.ts";
 
 const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...globSync("docs/**/*.md")].filter(existsSync);
-let program: Command;
-
-beforeAll(async () => {
-  const deps = { io: processIo().io, features };
-  program = await buildProgram(deps);
-});
+const program: Command = await buildProgram({ io: processIo().io, features });
 
 /** The words after `simfleet` of each command in the blocks for a shell. */
 function commandsOf(page: string): string[] {

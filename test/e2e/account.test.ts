@@ -24,9 +24,8 @@ describe.concurrent("sign-in with an account", () => {
   });
 
   test("an account signs in with a requested pair lifetime and for Japan coverage", async () => {
-    await using harness = await CliHarness.open({ coverageTypes: ["jp"], serves: ["jp"] });
+    await using harness = await CliHarness.open({ coverageTypes: ["jp"], serves: ["jp"], rows: 3 });
     const env = { SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_ENDPOINT_JAPAN: harness.sandbox.url, SIMFLEET_COVERAGE: "jp" };
-    await harness.fleet("fleet.csv", 3);
     expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
       code: 0,
       document: { counts: { done: 3 } },
@@ -60,11 +59,10 @@ test.concurrent("the earlier API wording identifies SIMs by IMSI", async () => {
 
 describe.concurrent("accounts that the platform refuses", () => {
   test("an account with both coverages has to choose, and everything says so with exit code 2", async () => {
-    await using harness = await CliHarness.open({ coverageTypes: ["g", "jp"], serves: ["g", "jp"] });
+    await using harness = await CliHarness.open({ coverageTypes: ["g", "jp"], serves: ["g", "jp"], rows: 3 });
     const { url } = harness.sandbox;
     const env = { SIMFLEET_ENDPOINT_JAPAN: url, SIMFLEET_JWKS_URL: `${url}/.well-known/jwks.json` };
     const message = "Addresses for both coverages are set, and the account may use both: set SIMFLEET_COVERAGE";
-    await harness.fleet("fleet.csv", 3);
     for (const command of ["check", "sims sync", "apply fleet.csv --yes"]) {
       const ended = await harness.run(command.split(" "), env);
       expect([command, ended.code]).toEqual([command, 2]);

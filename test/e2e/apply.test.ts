@@ -1,8 +1,9 @@
 /** The harness of the main road: a file, its plan, its run, its results. */
 import { hostname } from "node:os";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { column, counted, resultRows } from "./support/results.ts";
+import type { Ended } from "./support/process.ts";
 import { type RunDocument, CliHarness } from "./support/cli-harness.ts";
 
 const runKeys = [
@@ -37,7 +38,37 @@ const exampleIds = [
   "8981100667127684262",
 ];
 
+const planKeys = [
+  "file",
+  "sha256",
+  "profile",
+  "operation",
+  "changes",
+  "changesInAll",
+  "rows",
+  "verdicts",
+  "unchangedSkipped",
+  "calls",
+  "costly",
+  "irreversible",
+  "hasUndo",
+  "estimateSeconds",
+  "othersPerMinute",
+  "problems",
+  "problemsInAll",
+  "supersedes",
+  "warnings",
+];
+
 describe.concurrent("files of speed classes", () => {
+  /** Applies the example file. @returns its results as well */
+  async function applyExample(harness: CliHarness) {
+    const file = await harness.example("speed-classes.csv");
+    const applied = await harness.run(["apply", file, "--yes"]);
+    const [results = ""] = await harness.files(".results.csv");
+    return { applied, results, input: await harness.read(file), output: await harness.read(results) };
+  }
+
   test("a file is planned without a call to the platform", async () => {
     await using harness = await CliHarness.open({ simIds: exampleIds });
     const file = await harness.example("speed-classes.csv");
@@ -54,30 +85,33 @@ describe.concurrent("files of speed classes", () => {
     expect(harness.sandbox.state.totals.calls).toBe(0);
   });
 
-  test("a file is applied row by row, and its columns are in the results file in order", async () => {
+  test("a file is applied row by row", async () => {
     await using harness = await CliHarness.open({ simIds: exampleIds });
-    const file = await harness.example("speed-classes.csv");
-    const applied = await harness.run(["apply", file, "--yes"]);
+    const { applied, results, output } = await applyExample(harness);
     expect(applied.code).toBe(0);
     expect(applied.stdout).toMatch(
       /^r-\d{8}-\d{6}-[a-z0-9]{8} {2}speed-classes\.csv\n {2}set-speed-class on .*\n {2}completed\n {2}12 of 12 done\n/,
     );
-    const [results = ""] = await harness.files(".results.csv");
     expect(applied.stderr).toContain(`Results: ${results}\n`);
-    const input = (await harness.read(file)).trimEnd().split("\n");
-    const output = (await harness.read(results)).trimEnd().split("\n");
+    for (const row of resultRows(output)) {
+      expect(harness.sandbox.state.speedClassOf(row["simId"] ?? "")).toBe(row["speedClass"]);
+    }
+  });
+
+  test("a results file has the columns and the rows of its input in order, with the outcomes", async () => {
+    await using harness = await CliHarness.open({ simIds: exampleIds });
+    const example = await applyExample(harness);
+    const input = example.input.trimEnd().split("\n");
+    const output = example.output.trimEnd().split("\n");
     expect(output[0]).toBe(`${input[0]},outcome,reason,previousSpeedClass,attempts,finishedAt`);
     expect(output).toHaveLength(input.length);
     output.slice(1).forEach((line, n) => {
       expect(line).toMatch(/,done,,,1,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       expect(line.startsWith(`${input[n + 1]},`)).toBe(true);
     });
-    for (const row of resultRows(await harness.read(results))) {
-      expect(harness.sandbox.state.speedClassOf(row["simId"] ?? "")).toBe(row["speedClass"]);
-    }
   });
 
-  test("a file with invalid rows is refused completely, and its valid rows are sent with --partial", async () => {
+  test("a file with invalid rows is refused completely", async () => {
     await using harness = await CliHarness.open({ simIds: exampleIds });
     const file = await harness.example("spoiled.csv");
     const refused = await harness.run(["apply", file, "--yes"]);
@@ -86,6 +120,11 @@ describe.concurrent("files of speed classes", () => {
       /^simfleet: 8 of 11 rows cannot be sent \(the first: line 3: .* only the valid rows: --partial/m,
     );
     expect(harness.sandbox.state.totals.calls).toBe(0);
+  });
+
+  test("the valid rows of a file are sent with --partial", async () => {
+    await using harness = await CliHarness.open({ simIds: exampleIds });
+    const file = await harness.example("spoiled.csv");
     const applied = await harness.json(["apply", file, "--yes", "--partial"]);
     expect(applied.code).toBe(1);
     expect(applied.document.counts).toMatchObject({ total: 11, done: 3, rejected: 8, pending: 0 });
@@ -98,18 +137,12 @@ describe.concurrent("files of speed classes", () => {
   test("a file that names a SIM twice with one class makes one call, and both rows get its outcome", async () => {
     await using harness = await CliHarness.open();
     const [known, unknown] = [harness.simId(0), "8942319999999999999"];
-    await harness.write(
-      "fleet.csv",
-      `simId,speedClass\n${[known, unknown, known, unknown].map((id) => `${id},s1.fast\n`).join("")}`,
-    );
+    const lines = [known, unknown, known, unknown].map((id) => `${id},s1.fast\n`);
+    await harness.write("fleet.csv", `simId,speedClass\n${lines.join("")}`);
     const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
     expect(applied).toMatchObject({ code: 1, document: { calls: 2, counts: { total: 4, done: 2, rejected: 2 } } });
-    expect(column(await harness.read(applied.document.results ?? ""), "outcome")).toEqual([
-      "done",
-      "rejected",
-      "done",
-      "rejected",
-    ]);
+    const outcomes = column(await harness.read(applied.document.results ?? ""), "outcome");
+    expect(outcomes).toEqual(["done", "rejected", "done", "rejected"]);
     expect(harness.changes).toBe(1);
   });
 });
@@ -123,10 +156,8 @@ describe.concurrent("results files", () => {
     expect(first.code).toBe(1);
     const asked = ["runs", "results", first.document.runId, "--outcome", "rejected", "--out", "again.csv"];
     expect(await harness.run(asked)).toMatchObject({ code: 0, stdout: "Results: again.csv\n" });
-    expect(column(await harness.read("again.csv"), "simId")).toEqual([missing]);
-    expect(column(await harness.read("again.csv"), "reason")).toEqual([
-      "set-speed-class: rejected (404 SIM0001: There is no such SIM).",
-    ]);
+    const reason = "set-speed-class: rejected (404 SIM0001: There is no such SIM).";
+    expect(resultRows(await harness.read("again.csv"))).toMatchObject([{ simId: missing, reason }]);
     const second = await harness.json(["apply", "again.csv", "--yes", "--from-results"]);
     expect(second).toMatchObject({ code: 1, document: { counts: { total: 1, rejected: 1 } } });
     const [header] = (await harness.read(second.document.results ?? "")).split("\n");
@@ -134,95 +165,81 @@ describe.concurrent("results files", () => {
   });
 });
 
-test.concurrent("every command prints exactly one JSON document of the documented shape", async () => {
-  await using harness = await CliHarness.open();
-  await harness.redis();
-  await harness.fleet("fleet.csv", 6);
-  const plan = await harness.json<object>(["plan", "fleet.csv"]);
-  expect(Object.keys(plan.document)).toEqual([
-    "file",
-    "sha256",
-    "profile",
-    "operation",
-    "changes",
-    "changesInAll",
-    "rows",
-    "verdicts",
-    "unchangedSkipped",
-    "calls",
-    "costly",
-    "irreversible",
-    "hasUndo",
-    "estimateSeconds",
-    "othersPerMinute",
-    "problems",
-    "problemsInAll",
-    "supersedes",
-    "warnings",
-  ]);
-  const applied = await harness.json(["apply", "fleet.csv", "--yes", "--name", "first"]);
-  expect(Object.keys(applied.document)).toEqual([...runKeys, "results"]);
-  expect(Object.keys(applied.document.counts)).toEqual(countKeys);
-  expect(applied.document).toMatchObject({ name: "first", state: "completed", profile: "default", etaSeconds: null });
-  const { runId } = applied.document;
-  const shown = await harness.json(["runs", "show", runId]);
-  expect(Object.keys(shown.document)).toEqual(runKeys);
-  const { results: _, ...report } = applied.document;
-  expect(shown.document).toEqual(report);
-  const second = await harness.json(["apply", "fleet.csv", "--yes", "--send-unchanged"]);
-  const newest = await harness.json<{ runs: RunDocument[]; nextCursor: string | null }>([
-    "runs",
-    "list",
-    "--limit",
-    "1",
-  ]);
-  expect(newest.document).toMatchObject({
-    runs: [{ runId: second.document.runId }],
-    nextCursor: second.document.runId,
+describe("the one JSON document of a command", () => {
+  let harness: CliHarness;
+  let plan: Ended & { document: object };
+  let first: Ended & { document: RunDocument };
+  let second: Ended & { document: RunDocument };
+  beforeAll(async () => {
+    harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 6);
+    plan = await harness.json(["plan", "fleet.csv"]);
+    first = await harness.json(["apply", "fleet.csv", "--yes", "--name", "first"]);
+    second = await harness.json(["apply", "fleet.csv", "--yes", "--send-unchanged"]);
   });
-  const older = await harness.json(["runs", "list", "--cursor", second.document.runId]);
-  expect(older.document).toEqual({ runs: [report], nextCursor: null });
-  const results = await harness.json<{ runId: string; rows: { outcome: string }[] }>(["runs", "results", runId]);
-  expect(results.document.runId).toBe(runId);
-  expect(counted(results.document.rows.map(({ outcome }) => outcome))).toEqual({ done: 6 });
-  const quotaOf = () => harness.json<{ buckets: { waiters: unknown[] }[]; nextCursor: null }>(["quota"]);
-  let quota = await quotaOf();
-  // Who waited is shown for three seconds more.
-  const isQuiet = async (): Promise<boolean> => {
-    quota = await quotaOf();
-    return quota.document.buckets.every(({ waiters }) => waiters.length === 0);
-  };
-  await until("nobody waits", isQuiet);
-  expect(quota.document.nextCursor).toBe(null);
-  expect(quota.document.buckets).toMatchObject([
-    {
-      group: "Sim",
-      operator: "OP0000000001",
-      profiles: ["default"],
-      limit: 2_000,
-      calls: 12,
-      throttled: 0,
-      waiters: [],
-    },
-    {
-      bucket: `ip.${hostname().replace(/[^A-Za-z0-9_-]/g, "-")}.Auth-auth`,
-      limit: 1_000,
-      calls: 2,
-      throttled: 0,
-      waiters: [],
-    },
-  ]);
-  const check = await harness.json<{ ok: boolean; findings: { what: string; status: string }[] }>(["check"]);
-  expect(check).toMatchObject({ code: 0, document: { ok: true } });
-  expect(check.document.findings.map(({ what, status }) => `${what} ${status}`)).toEqual([
-    ...["configuration", "redis", "clock", "address", "credentials"].map((what) => `${what} ok`),
-    "token warning",
-  ]);
-  const unknown = await harness.json(["runs", "show", "r-0"]);
-  expect(unknown).toMatchObject({
-    code: 2,
-    document: {
-      error: { code: "RUN_NOT_FOUND", message: "There is no run r-0; list the runs with: simfleet runs list" },
-    },
+  afterAll(() => harness[Symbol.asyncDispose]());
+
+  /** The first run, without its results file. */
+  function reportOfFirst() {
+    const { results: _, ...report } = first.document;
+    return report;
+  }
+
+  test("the plan of a file has the documented shape", () => {
+    expect(Object.keys(plan.document)).toEqual(planKeys);
+  });
+
+  test("a run has the documented shape when it is applied and when it is shown", async () => {
+    expect(Object.keys(first.document)).toEqual([...runKeys, "results"]);
+    expect(Object.keys(first.document.counts)).toEqual(countKeys);
+    expect(first.document).toMatchObject({ name: "first", state: "completed", profile: "default", etaSeconds: null });
+    const shown = await harness.json(["runs", "show", first.document.runId]);
+    expect(Object.keys(shown.document)).toEqual(runKeys);
+    expect(shown.document).toEqual(reportOfFirst());
+  });
+
+  test("runs are listed in pages", async () => {
+    const { runId } = second.document;
+    const newest = await harness.json<object>(["runs", "list", "--limit", "1"]);
+    expect(newest.document).toMatchObject({ runs: [{ runId }], nextCursor: runId });
+    const older = await harness.json(["runs", "list", "--cursor", runId]);
+    expect(older.document).toEqual({ runs: [reportOfFirst()], nextCursor: null });
+  });
+
+  test("the results of a run have an outcome for each row", async () => {
+    const { runId } = first.document;
+    const results = await harness.json<{ runId: string; rows: { outcome: string }[] }>(["runs", "results", runId]);
+    expect(results.document.runId).toBe(runId);
+    expect(counted(results.document.rows.map(({ outcome }) => outcome))).toEqual({ done: 6 });
+  });
+
+  test("the quota is that of each bucket, and who waits for it", async () => {
+    const quotaOf = () => harness.json<{ buckets: { waiters: unknown[] }[]; nextCursor: null }>(["quota"]);
+    let quota = await quotaOf();
+    // Who waited is shown for three seconds more.
+    await until("all have their calls", async () => {
+      quota = await quotaOf();
+      return quota.document.buckets.every(({ waiters }) => waiters.length === 0);
+    });
+    const bucket = `ip.${hostname().replace(/[^A-Za-z0-9_-]/g, "-")}.Auth-auth`;
+    const sims = { group: "Sim", operator: "OP0000000001", profiles: ["default"], limit: 2_000, calls: 12 };
+    const auths = { bucket, limit: 1_000, calls: 2 };
+    const buckets = [sims, auths].map((each) => ({ ...each, throttled: 0, waiters: [] }));
+    expect(quota.document).toMatchObject({ buckets, nextCursor: null });
+  });
+
+  test("a check has a finding for each thing that it has looked at", async () => {
+    const check = await harness.json<{ ok: boolean; findings: { what: string; status: string }[] }>(["check"]);
+    expect(check).toMatchObject({ code: 0, document: { ok: true } });
+    expect(check.document.findings.map(({ what, status }) => `${what} ${status}`)).toEqual([
+      ...["configuration", "redis", "clock", "address", "credentials"].map((what) => `${what} ok`),
+      "token warning",
+    ]);
+  });
+
+  test("a failed command has an error", async () => {
+    const unknown = await harness.json(["runs", "show", "r-0"]);
+    const message = "There is no run r-0; list the runs with: simfleet runs list";
+    expect(unknown).toMatchObject({ code: 2, document: { error: { code: "RUN_NOT_FOUND", message } } });
   });
 });

@@ -12,14 +12,8 @@ vi.setConfig({ testTimeout: 600_000 });
 
 const noKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
 
-interface KeyedWalk extends AsyncDisposable {
-  readonly harness: CliHarness;
-  /** Those of the AuthKeys that there were. */
-  readonly secrets: readonly string[];
-}
-
-/** A harness whose AuthKey lies in a file that is also the sink of its rotation. */
-async function withKeyFile({ env, ...options }: CliHarnessOptions = {}): Promise<KeyedWalk> {
+/** A harness whose AuthKey lies in a file that is also the sink of its rotation, and the secrets of its AuthKeys. */
+async function setup({ env, ...options }: CliHarnessOptions = {}): Promise<CliHarness & { secrets: string[] }> {
   const harness = await CliHarness.open({
     isSoracom: true,
     config: "authKeys: { default: { sinks: [{ file: auth-key }], graceSeconds: 1 } }\nseal: { keyFile: seal-key }\n",
@@ -38,7 +32,7 @@ async function withKeyFile({ env, ...options }: CliHarnessOptions = {}): Promise
     secrets.push(made.authKey);
     return made;
   };
-  return { harness, secrets, [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose]() };
+  return Object.assign(harness, { secrets });
 }
 
 async function put(harness: CliHarness, key: object): Promise<void> {
@@ -67,7 +61,7 @@ const users: readonly [string, CliHarnessOptions][] = [
 
 describe.runIf(isLong).concurrent("AuthKey rotations during a run", () => {
   test.each(users)("a run completes every row while the AuthKey of %s is rotated", async (_, options) => {
-    await using keyed = await withKeyFile({
+    await using harness = await setup({
       authKey: "secret-canary-of-the-old-key",
       ...options,
       isProcessPerCommand: true, // so that no command knows, and hides, what another one has as a secret
@@ -75,7 +69,7 @@ describe.runIf(isLong).concurrent("AuthKey rotations during a run", () => {
       sims: rows,
       env: { SIMFLEET_LOG_LEVEL: "trace" },
     });
-    const { harness, secrets } = keyed;
+    const { secrets } = harness;
     let changesAtRevocation = rows;
     const revoke = harness.sandbox.accounts.revoke.bind(harness.sandbox.accounts);
     harness.sandbox.accounts.revoke = (userName, authKeyId) => {
@@ -130,8 +124,7 @@ describe.concurrent("AuthKey rotations by the command line", () => {
   test.runIf(isLong)(
     "the command returns with the date when only the revocation is left, and continues with --wait",
     async () => {
-      await using keyed = await withKeyFile();
-      const { harness } = keyed;
+      await using harness = await setup();
       const config = (await harness.read("simfleet.yaml")).replace("graceSeconds: 1", "graceSeconds: 86400");
       await harness.write("simfleet.yaml", config);
       const rotated = await harness.run(["authkeys", "rotate", "--yes"]);
@@ -150,19 +143,19 @@ describe.concurrent("AuthKey rotations by the command line", () => {
 
 describe.concurrent("two AuthKeys", () => {
   test("a worker reloads a changed secret file and keeps the old secret when the file is invalid", async () => {
-    await using keyed = await withKeyFile();
-    const { harness } = keyed;
+    await using harness = await setup();
     const worker = await harness.worker();
     await harness.fleet("fleet.csv", 3);
     await put(harness, { authKeyId: "keyId-half" });
     await worker.said(/a secret file has changed but cannot be loaded/);
-    const next = harness.sandbox.accounts.authKeys.create(undefined);
+    const { authKeys } = harness.sandbox.accounts;
+    const next = authKeys.create(undefined);
     await put(harness, next);
     await worker.said(/a secret file has changed: authenticating with its new content/);
-    await until("the new AuthKey was used", () =>
-      harness.sandbox.accounts.authKeys
-        .list(undefined)
-        .some((key) => key.authKeyId === next.authKeyId && key.lastUsedDateTime),
+    const isNext = ({ authKeyId }: { authKeyId: string }): boolean => authKeyId === next.authKeyId;
+    await until(
+      "the new AuthKey was used",
+      () => authKeys.list(undefined).find(isNext)?.lastUsedDateTime !== undefined,
     );
     harness.sandbox.accounts.revoke(undefined, "keyId-sandbox");
     expect(await harness.json(["apply", "fleet.csv", "--yes"])).toMatchObject({ document: { counts: { done: 3 } } });

@@ -2,7 +2,8 @@
 import { userInfo } from "node:os";
 import { describe, expect, test } from "vitest";
 import { column, counted, runIdIn } from "./support/results.ts";
-import { CliHarness } from "./support/cli-harness.ts";
+import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+import type { Ended, RunningProcess } from "./support/process.ts";
 
 /** The user of the operating system, as runs and events name them. */
 const actor = `cli:${userInfo().username}`;
@@ -13,8 +14,43 @@ const unhurried = { latencyMs: 40, env: { SIMFLEET_CONNECTIONS: "4" } } as const
 /** A quota that holds the run up until it is raised. */
 const heldUp = { limits: { Sim: 12 }, periodSeconds: 5 } as const;
 
-function release(harness: CliHarness): void {
-  harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
+/** A harness with a file of this many rows. */
+const setup = (rows: number, options: CliHarnessOptions = {}): Promise<CliHarness> =>
+  CliHarness.open({ ...options, rows });
+
+/** Applies the file in a process of its own, which has made ten changes. */
+async function beginApply(harness: CliHarness): Promise<RunningProcess> {
+  const apply = harness.start(["apply", "fleet.csv", "--yes"]);
+  await harness.untilChanges(10);
+  return apply;
+}
+
+/** Presses Ctrl-C in the middle of `apply`. @returns how it ended, and its run */
+async function interruptApply(harness: CliHarness): Promise<Ended & { runId: string }> {
+  const apply = await beginApply(harness);
+  apply.kill("SIGINT");
+  const ended = await apply.ended;
+  return { ...ended, runId: runIdIn(ended.stderr) };
+}
+
+/** Pauses a run that the quota holds up, in the middle of `apply`. */
+async function pauseApply(harness: CliHarness) {
+  const apply = await beginApply(harness);
+  const runId = runIdIn((await apply.said(/Run (r-\S+) started/))[0]);
+  const paused = await harness.json(["runs", "pause", runId]);
+  return { runId, paused, held: await apply.ended };
+}
+
+/** Withdraws the AuthKey in the middle of `apply`: the pair ends, and no other is to be had but with the new AuthKey. */
+async function withdrawAuthKey(harness: CliHarness) {
+  const apply = await beginApply(harness);
+  const { accounts, options } = harness.sandbox;
+  accounts.revoke(undefined, options.authKeyId);
+  const { authKeyId, authKey } = accounts.authKeys.create(undefined);
+  accounts.expirePairs();
+  const refused = await apply.ended;
+  const newKey = { SIMFLEET_AUTH_KEY_ID: authKeyId, SIMFLEET_AUTH_KEY: authKey };
+  return { refused, runId: runIdIn(refused.stderr), newKey };
 }
 
 async function outcomesOf(harness: CliHarness, runId: string): Promise<Record<string, number>> {
@@ -42,8 +78,7 @@ describe.concurrent("runs", () => {
   });
 
   test("a run stays within its own rate limit according to the platform's records", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 20);
+    await using harness = await setup(20);
     const applied = await harness.json(["apply", "fleet.csv", "--yes", "--rate", "240"]);
     expect(applied).toMatchObject({ code: 0, document: { counts: { done: 20 } } });
     const windows = harness.sandbox.throttle.windows("Sim").map(({ accepted }) => accepted);
@@ -54,8 +89,7 @@ describe.concurrent("runs", () => {
   });
 
   test("a run with --detach waits until the first worker starts and says so", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 30);
+    await using harness = await setup(30);
     const detached = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
     expect(detached).toMatchObject({ code: 0, document: { state: "running", counts: { pending: 30 } } });
     const { runId } = detached.document;
@@ -70,15 +104,10 @@ describe.concurrent("runs", () => {
 });
 
 describe.concurrent("control of runs in progress", () => {
-  test("a run in progress can be paused, which apply reports, and resumed", async () => {
-    await using harness = await CliHarness.open(heldUp);
-    await harness.fleet("fleet.csv", 100);
-    const apply = harness.start(["apply", "fleet.csv", "--yes"]);
-    const runId = runIdIn((await apply.said(/Run (r-\S+) started/))[0]);
-    await harness.untilChanges(10);
-    const paused = await harness.json(["runs", "pause", runId]);
+  test("a run in progress can be paused, which apply reports", async () => {
+    await using harness = await setup(100, heldUp);
+    const { runId, paused, held } = await pauseApply(harness);
     expect(paused).toMatchObject({ code: 0, document: { state: "paused", reason: `paused by ${actor}` } });
-    const held = await apply.ended;
     expect(held.code).toBe(1);
     expect(held.stderr).toContain(
       `The run was paused (paused by ${actor}). Resume with: simfleet runs resume ${runId}\n`,
@@ -88,7 +117,12 @@ describe.concurrent("control of runs in progress", () => {
     expect(before - paused.document.counts.done).toBeLessThanOrEqual(heldUp.limits.Sim);
     const shown = await harness.json(["runs", "show", runId]);
     expect(shown.document.counts).toMatchObject({ done: before, pending: 100 - before });
-    release(harness);
+  });
+
+  test("a paused run is completed when it is resumed", async () => {
+    await using harness = await setup(100, heldUp);
+    const { runId } = await pauseApply(harness);
+    harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
     const resumed = await harness.json(["runs", "resume", runId]);
     expect(resumed).toMatchObject({ code: 0, document: { state: "completed", counts: { done: 100 } } });
     expect(resumed.document).not.toHaveProperty("reason");
@@ -96,20 +130,20 @@ describe.concurrent("control of runs in progress", () => {
   });
 
   test("Ctrl-C leaves a run resumable and prints how to resume it", async () => {
-    await using harness = await CliHarness.open(unhurried);
-    await harness.fleet("fleet.csv", 100);
-    const apply = harness.start(["apply", "fleet.csv", "--yes"]);
-    await harness.untilChanges(10);
-    apply.kill("SIGINT");
-    const stopped = await apply.ended;
-    const runId = runIdIn(stopped.stderr);
-    expect(stopped.code).toBe(130);
-    expect(stopped.stderr).toMatch(/Stopping: waiting for calls in flight …\n/);
-    expect(stopped.stderr).toMatch(/Paused\. \d+ rows left; nothing is lost\.\n/);
-    expect(stopped.stderr).toContain(`Resume with: simfleet runs resume ${runId}\n`);
+    await using harness = await setup(100, unhurried);
+    const { code, stderr, runId } = await interruptApply(harness);
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/Stopping: waiting for calls in flight …\n/);
+    expect(stderr).toMatch(/Paused\. \d+ rows left; nothing is lost\.\n/);
+    expect(stderr).toContain(`Resume with: simfleet runs resume ${runId}\n`);
     const { done = 0, pending = 0 } = await outcomesOf(harness, runId);
     expect(done).toBe(harness.changes);
     expect(done + pending).toBe(100);
+  });
+
+  test("a run that was stopped with Ctrl-C is completed by a resume, which writes its results", async () => {
+    await using harness = await setup(100, unhurried);
+    const { runId } = await interruptApply(harness);
     const resumed = await harness.run(["runs", "resume", runId]);
     expect(resumed.code).toBe(0);
     expect(resumed.stdout).toContain("100 of 100 done\n");
@@ -123,24 +157,18 @@ describe.concurrent("control of runs in progress", () => {
   });
 
   test("a run continues in its worker when Ctrl-C only ends the progress display", async () => {
-    await using harness = await CliHarness.open(unhurried);
-    await harness.fleet("fleet.csv", 60);
+    await using harness = await setup(60, unhurried);
     await harness.worker();
-    const apply = harness.start(["apply", "fleet.csv", "--yes"]);
-    await harness.untilChanges(10);
-    apply.kill("SIGINT");
-    const left = await apply.ended;
-    const runId = runIdIn(left.stderr);
-    expect(left.stderr).toContain(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}\n`);
+    const { stderr, runId } = await interruptApply(harness);
+    expect(stderr).toContain(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}\n`);
     const results = `simfleet runs results ${runId} --out fleet.${runId}.results.csv`;
-    expect(left.stderr).toContain(`Get its results with: ${results}\n`);
+    expect(stderr).toContain(`Get its results with: ${results}\n`);
     await harness.untilState(runId, "completed");
     expect(harness.changes).toBe(60);
   });
 
   test("a run is handed back when its worker stops, and the next worker completes it", async () => {
-    await using harness = await CliHarness.open(unhurried);
-    await harness.fleet("fleet.csv", 60);
+    await using harness = await setup(60, unhurried);
     const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
     const worker = await harness.worker();
     await harness.untilChanges(10);
@@ -154,30 +182,24 @@ describe.concurrent("control of runs in progress", () => {
     expect(harness.changes).toBe(60);
   });
 
-  test("a run stops when the platform refuses the account and resumes with new credentials", async () => {
-    await using harness = await CliHarness.open(unhurried);
-    await harness.fleet("fleet.csv", 60);
-    const apply = harness.start(["apply", "fleet.csv", "--yes"]);
-    await harness.untilChanges(10);
-    // The AuthKey is withdrawn: the pair ends, and no other is to be had.
-    const { accounts, options } = harness.sandbox;
-    accounts.revoke(undefined, options.authKeyId);
-    const { authKeyId, authKey } = accounts.authKeys.create(undefined);
-    accounts.expirePairs();
-    const refused = await apply.ended;
-    const runId = runIdIn(refused.stderr);
+  test("a run stops when the platform refuses the account", async () => {
+    await using harness = await setup(60, unhurried);
+    const { refused, runId } = await withdrawAuthKey(harness);
     expect(refused.code).toBe(3);
     expect(refused.stderr).toContain(
       "The platform rejected the credentials: auth: not authorized (401 AUM0011: The credentials are not correct). " +
         "Check SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY.\n",
     );
     expect((await harness.run(["runs", "resume", runId])).code).toBe(3);
+  });
+
+  test("a run that the platform refused is resumed with new credentials, at once", async () => {
+    await using harness = await setup(60, unhurried);
+    const { runId, newKey } = await withdrawAuthKey(harness);
+    expect((await harness.run(["runs", "resume", runId])).code).toBe(3);
     // The rows were to be tried again after half a minute: a user who resumes does not wait for that.
     const beforeMs = performance.now();
-    const resumed = await harness.json(["runs", "resume", runId], {
-      SIMFLEET_AUTH_KEY_ID: authKeyId,
-      SIMFLEET_AUTH_KEY: authKey,
-    });
+    const resumed = await harness.json(["runs", "resume", runId], newKey);
     expect(performance.now() - beforeMs).toBeLessThan(25_000);
     expect(resumed).toMatchObject({ code: 0, document: { counts: { done: 60 } } });
     expect(await outcomesOf(harness, runId)).toEqual({ done: 60 });

@@ -43,9 +43,8 @@ async function expectWhole(harness: CliHarness, runId: string, max: { repeated: 
 }
 
 async function killAndResume(round: number): Promise<void> {
-  await using harness = await CliHarness.open(io);
+  await using harness = await CliHarness.open({ ...io, rows });
   await harness.redis();
-  await harness.fleet("fleet.csv", rows);
   const apply = harness.start(["apply", "fleet.csv", "--yes"]);
   await harness.untilChanges(blow(round));
   apply.kill("SIGKILL");
@@ -70,9 +69,8 @@ test.concurrent("a run whose process was killed at any moment is completed by re
 });
 
 test.concurrent("the rows of a killed worker are completed by the other workers", async () => {
-  await using harness = await CliHarness.open(io);
+  await using harness = await CliHarness.open({ ...io, rows });
   await harness.redis();
-  await harness.fleet("fleet.csv", rows);
   const workers = await Promise.all([harness.worker(), harness.worker(), harness.worker()]);
   const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
   await harness.untilChanges(blow(20));
@@ -82,8 +80,7 @@ test.concurrent("the rows of a killed worker are completed by the other workers"
 });
 
 test.concurrent("a run continues by itself after its embedded Redis was killed", async () => {
-  await using harness = await CliHarness.open(io);
-  await harness.fleet("fleet.csv", rows);
+  await using harness = await CliHarness.open({ ...io, rows });
   const apply = harness.start(["apply", "fleet.csv", "--yes", "--json"]);
   await harness.untilChanges(blow(21));
   const before = await harness.redisPid();
@@ -96,8 +93,7 @@ test.concurrent("a run continues by itself after its embedded Redis was killed",
 });
 
 test.concurrent("a run is completed after apply, worker, Redis, and its supervisor were all killed at once", async () => {
-  await using harness = await CliHarness.open(io);
-  await harness.fleet("fleet.csv", rows);
+  await using harness = await CliHarness.open({ ...io, rows });
   const worker = await harness.worker();
   const apply = harness.start(["apply", "fleet.csv", "--yes"]);
   await harness.untilChanges(blow(22));

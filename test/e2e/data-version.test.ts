@@ -8,8 +8,7 @@ test.each([
   ["99", "a newer simfleet (data version 99; this one reads 7): upgrade this simfleet"],
   ["1", "an older simfleet (data version 1; this one reads 7): use an empty Redis or data directory"],
 ])("commands and workers refuse data of version %s and change nothing", async (version, why) => {
-  await using harness = await CliHarness.open();
-  await harness.fleet("fleet.csv", 2);
+  await using harness = await CliHarness.open({ rows: 2 });
   const redis = await harness.redis();
   await redis.set(key, version);
   const keysBefore = await redis.keys("*");

@@ -7,7 +7,7 @@ import { dumpOf } from "./support/canary.ts";
 import { type RunDocument, CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 /** A harness whose folder `in` is watched. */
-async function open({ env, ...options }: CliHarnessOptions = {}): Promise<CliHarness> {
+async function setup({ env, ...options }: CliHarnessOptions = {}): Promise<CliHarness> {
   const settings = { SIMFLEET_DROP_FOLDER_PATH: "in", SIMFLEET_DROP_FOLDER_SETTLE_SECONDS: "2", ...env };
   const harness = await CliHarness.open({ sims: 300, ...options, env: settings });
   mkdirSync(harness.path("in"));
@@ -23,7 +23,7 @@ async function runs(harness: CliHarness): Promise<RunDocument[]> {
 }
 
 test.concurrent("files in the drop folder become runs and end in done/ or failed/ with their results", async () => {
-  await using harness = await open();
+  await using harness = await setup();
   const check = await harness.run(["check"]);
   expect(check.stdout).toMatch(/^ok +drop folder +in$/m);
   const worker = await harness.worker();
@@ -62,10 +62,8 @@ test.concurrent("files in the drop folder become runs and end in done/ or failed
 const marker = "MARKER-0815";
 
 test.concurrent("a malformed file in the drop folder reveals none of its content in reports", async () => {
-  await using harness = await CliHarness.open({
-    env: { SIMFLEET_DROP_FOLDER_PATH: "in", SIMFLEET_DROP_FOLDER_SETTLE_SECONDS: "0.1", SIMFLEET_LOG_LEVEL: "trace" },
-  });
-  mkdirSync(harness.path("in"));
+  const env = { SIMFLEET_DROP_FOLDER_SETTLE_SECONDS: "0.1", SIMFLEET_LOG_LEVEL: "trace" };
+  await using harness = await setup({ env });
   const worker = await harness.worker();
   await harness.write("in/header.csv", `${marker},${marker}-2\n1,2\n`);
   await harness.write("in/rows.csv", `simId,speedClass\n${marker} x,s1.slow\n${harness.simId(0)},${marker} y\n`);

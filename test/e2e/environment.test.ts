@@ -23,8 +23,7 @@ async function startMsOf(harness: CliHarness): Promise<number> {
 
 describe.concurrent("platform addresses that do not work", () => {
   test("apply ends with exit code 4 and one sentence for a port where nothing listens", async () => {
-    await using harness = await CliHarness.open({ env: { SIMFLEET_ENDPOINT_GLOBAL: "http://127.0.0.1:9" } });
-    await harness.fleet("fleet.csv", 3);
+    await using harness = await CliHarness.open({ env: { SIMFLEET_ENDPOINT_GLOBAL: "http://127.0.0.1:9" }, rows: 3 });
     const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
     expect(failed).toMatchObject({ code: 4, stdout: "" });
     expect(lastLine(failed.stderr)).toBe(
@@ -91,10 +90,9 @@ describe.concurrent("unsuitable Redis servers", () => {
 
 describe.runIf(isLong).concurrent("Redis outages during a run", () => {
   test("a Redis outage during a run is reported, and Ctrl-C leaves the run resumable", async () => {
-    await using harness = await CliHarness.open({ sims: 100, limits: { Sim: 10 } });
+    await using harness = await CliHarness.open({ sims: 100, limits: { Sim: 10 }, rows: 100 });
     await using server = await redisOnPort(harness);
     const env = { SIMFLEET_REDIS_URL: server.url };
-    await harness.fleet("fleet.csv", 100);
     const apply = harness.start(["apply", "fleet.csv", "--yes"], env);
     await harness.untilChanges(10);
     server.process.kill("SIGKILL");
@@ -119,9 +117,8 @@ describe.runIf(isLong).concurrent("Redis outages during a run", () => {
 
 describe.concurrent("results files that cannot be written", () => {
   test("a run completes when its results cannot be written, and the message says how to get them", async () => {
-    await using harness = await CliHarness.open();
+    await using harness = await CliHarness.open({ rows: 90 });
     await harness.redis(); // not started below, under the limit on the size of files
-    await harness.fleet("fleet.csv", 90);
     const limited = harness.shell("trap '' XFSZ; ulimit -f 1; simfleet apply fleet.csv --yes --json");
     const applied = await limited.ended;
     expect(applied.code).toBe(4);
@@ -142,8 +139,7 @@ describe.concurrent("results files that cannot be written", () => {
 
 describe.concurrent("closed output streams", () => {
   test("a run completes when the reader of its messages exits", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 60);
+    await using harness = await CliHarness.open({ rows: 60 });
     const piped = await harness.shell("simfleet apply fleet.csv --yes 2>&1 | head -1").ended;
     expect(piped.stdout).toBe("fleet.csv: 60 rows\n");
     const { runs } = (await harness.json<{ runs: { state: string; counts: object }[] }>(["runs", "list"])).document;

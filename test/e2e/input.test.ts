@@ -16,8 +16,7 @@ describe.concurrent("refused input files", () => {
 
 describe.concurrent("rows from a pipe", () => {
   test("are planned and applied as those of a file, with results in the working folder", async () => {
-    await using harness = await CliHarness.open({ sims: 5 });
-    await harness.fleet("fleet.csv", 5);
+    await using harness = await CliHarness.open({ sims: 5, rows: 5 });
     const planned = (await harness.run(["plan", "fleet.csv"])).stdout;
     expect(planned).toMatch(/^fleet\.csv: 5 rows\n/);
     for (const line of ["cat fleet.csv | simfleet plan -", "simfleet plan /dev/stdin < fleet.csv"]) {
@@ -34,8 +33,7 @@ describe.concurrent("rows from a pipe", () => {
   });
 
   test("change nothing without --yes where no terminal asks, or if there are none", async () => {
-    await using harness = await CliHarness.open({ sims: 5 });
-    await harness.fleet("fleet.csv", 5);
+    await using harness = await CliHarness.open({ sims: 5, rows: 5 });
     const unasked = await harness.shell(`cat fleet.csv | setsid --wait ${harness.commandLine(["apply", "-"])}`).ended;
     expect([unasked.code, unasked.stderr.trimEnd().split("\n").at(-1)]).toEqual([
       2,
@@ -47,8 +45,7 @@ describe.concurrent("rows from a pipe", () => {
   });
 
   test("are those that have come where the writer dies, which no pipe tells; a row that breaks off is invalid", async () => {
-    await using harness = await CliHarness.open({ sims: 5 });
-    await harness.fleet("fleet.csv", 5);
+    await using harness = await CliHarness.open({ sims: 5, rows: 5 });
     const cut = (bytes: number) =>
       harness.shell(`{ head -c ${bytes} fleet.csv; kill $BASHPID; } | simfleet plan -`).ended;
     const whole = (await harness.read("fleet.csv")).split("\n").slice(0, 3).join("\n").length + 1;

@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { SyncReport } from "#jobs/inventory/contract.ts";
 import { column, resultRows } from "./support/results.ts";
+import type { Ended } from "./support/process.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
 interface SimDocument {
@@ -12,85 +13,99 @@ interface SimDocument {
 }
 type SimsPage = { readonly sims: SimDocument[]; readonly nextCursor: string | null };
 
-describe.concurrent("the inventory", () => {
-  test("the inventory can be synced, listed, shown, and exported as a file that plan accepts", async () => {
-    await using harness = await CliHarness.open({ sims: 350 });
-    await harness.redis();
-    const synced = await harness.json<SyncReport>(["sims", "sync"]);
-    expect(synced).toMatchObject({
-      code: 0,
-      document: { state: "finished", sims: 350, pages: 4, added: 350, gone: 0 },
-    });
+/** A harness of this many SIMs, which has read them. */
+async function setup(sims: number): Promise<CliHarness & { synced: Ended & { document: SyncReport } }> {
+  const harness = await CliHarness.open({ sims });
+  return Object.assign(harness, { synced: await harness.json<SyncReport>(["sims", "sync"]) });
+}
 
+describe.concurrent("the inventory", () => {
+  test("a sync reads every page of the fleet", async () => {
+    await using harness = await setup(350);
+    const document = { state: "finished", sims: 350, pages: 4, added: 350, gone: 0 };
+    expect(harness.synced).toMatchObject({ code: 0, document });
+  });
+
+  test("the SIMs of the inventory are listed in pages, and sorted", async () => {
+    await using harness = await setup(350);
     const first = await harness.json<SimsPage>(["sims", "list", "--limit", "200"]);
-    const second = await harness.json<SimsPage>([
-      "sims",
-      "list",
-      "--limit",
-      "200",
-      "--cursor",
-      first.document.nextCursor ?? "",
-    ]);
+    const rest = ["--cursor", first.document.nextCursor ?? ""];
+    const second = await harness.json<SimsPage>(["sims", "list", "--limit", "200", ...rest]);
     expect(second.document.nextCursor).toBeNull();
     const listed = [...first.document.sims, ...second.document.sims].map(({ simId }) => simId);
     // Newest first, as every list; the platform's list started with the oldest.
     expect(listed.toReversed()).toEqual(Array.from({ length: 350 }, (_, n) => harness.simId(n)));
-
-    const shown = await harness.json<SimDocument>(["sims", "show", harness.simId(7)]);
-    expect(shown.document).toMatchObject({
-      simId: harness.simId(7),
-      speedClass: harness.sandbox.state.speedClassOf(harness.simId(7)),
-    });
-    expect((await harness.run(["sims", "show", "8942310000000000000"])).code).toBe(2);
-
     const sorted = await harness.json<SimsPage>(["sims", "list", "--sort", "-simId", "-n", "3"]);
     const ids = listed.toSorted().toReversed();
     expect(sorted.document.sims.map(({ simId }) => simId)).toEqual(ids.slice(0, 3));
+  });
+
+  test("a SIM of the inventory is shown, and a value that no SIM has is corrected", async () => {
+    await using harness = await setup(350);
+    const simId = harness.simId(7);
+    const shown = await harness.json<SimDocument>(["sims", "show", simId]);
+    expect(shown.document).toMatchObject({ simId, speedClass: harness.sandbox.state.speedClassOf(simId) });
+    expect((await harness.run(["sims", "show", "8942310000000000000"])).code).toBe(2);
     for (const command of ["list", "count"]) {
       const found = await harness.run(["sims", command, "--where", "tags.site=Berlin"]);
       expect(found).toMatchObject({ code: 0, stderr: expect.stringContaining("Did you mean tags.site=berlin?") });
     }
+  });
 
+  test("the inventory is exported as a file that plan accepts", async () => {
+    await using harness = await setup(350);
     const exported = await harness.run(["sims", "export", "-o", "fleet.csv"]);
     expect(exported.code).toBe(0);
     const rows = resultRows(await harness.read("fleet.csv"));
     expect(rows.map(({ simId }) => simId)).toEqual(Array.from({ length: 350 }, (_, n) => harness.simId(n)));
     const plan = await harness.json<{ verdicts: Record<string, number> }>(["plan", "fleet.csv"]);
     expect(plan.document.verdicts).toMatchObject({ unchanged: 350, change: 0, "not-in-inventory": 0, invalid: 0 });
+  });
 
-    const lines = (
-      await harness.run(["sims", "export", "--format", "ndjson", "--where", "tags.site=berlin"])
-    ).stdout.trim();
-    const berlin = lines.split("\n").map((line) => JSON.parse(line) as SimDocument);
+  test("some SIMs of the inventory are exported as lines of JSON", async () => {
+    await using harness = await setup(350);
+    const { stdout } = await harness.run(["sims", "export", "--format", "ndjson", "--where", "tags.site=berlin"]);
+    const berlin = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as SimDocument);
     expect(berlin.length).toBeGreaterThan(10);
     expect(new Set(berlin.map(({ tags }) => tags?.site))).toEqual(new Set(["berlin"]));
   });
 });
 
 describe.concurrent("undo", () => {
-  test("an undo restores what a run changed except for SIMs changed since, even before a sync", async () => {
-    await using harness = await CliHarness.open({ sims: 60 });
-    await harness.redis();
-    await harness.run(["sims", "sync"]);
+  /** A run that has changed ten SIMs, of which a user changes one, and another is gone. */
+  async function setupChanged() {
+    const harness = await setup(60);
     const before = Array.from({ length: 10 }, (_, n) => harness.sandbox.state.speedClassOf(harness.simId(n)) ?? "");
     const given = before.map((speedClass) => (speedClass === "s1.fast" ? "s1.slow" : "s1.fast"));
     await harness.write("fleet.csv", `simId,speedClass\n${given.map((c, n) => `${harness.simId(n)},${c}\n`).join("")}`);
     const { document: run } = await harness.json(["apply", "fleet.csv", "--yes"]);
     expect(column(await harness.read(run.results ?? ""), "previousSpeedClass")).toEqual(before);
-    // A user changes one, and another is gone.
     harness.sandbox.fleet.edit(harness.simId(4), { speedClass: "s1.8xfast" });
     harness.sandbox.fleet.remove([harness.simId(6)]);
-    const calls = harness.changes;
-    const refused = await harness.run(["runs", "undo", run.runId, "--yes", "--out", "nowhere/undone.csv"]);
+    return Object.assign(harness, { runId: run.runId, before, given });
+  }
+
+  test("an undo whose results cannot be written is not started", async () => {
+    await using harness = await setupChanged();
+    const { runId, changes: calls } = harness;
+    const refused = await harness.run(["runs", "undo", runId, "--yes", "--out", "nowhere/undone.csv"]);
     expect(refused.stderr).toMatch(
       /^simfleet: The results cannot be written to nowhere\/undone\.csv: .*Nothing was started/,
     );
     expect([refused.code, harness.changes]).toEqual([4, calls]);
-    const undone = await harness.json(["runs", "undo", run.runId, "--yes", "--out", "undone.csv"]);
+  });
+
+  test("an undo restores what a run changed except for SIMs changed since, even before a sync", async () => {
+    await using harness = await setupChanged();
+    const { runId, before, given } = harness;
+    const undone = await harness.json(["runs", "undo", runId, "--yes", "--out", "undone.csv"]);
     expect(undone).toMatchObject({
       code: 0,
-      document: { undoOf: run.runId, counts: { total: 10, done: 8, skipped: 2 }, results: "undone.csv" },
-      stderr: expect.stringContaining(`restores 8 of 10 rows of ${run.runId}.`),
+      document: { undoOf: runId, counts: { total: 10, done: 8, skipped: 2 }, results: "undone.csv" },
+      stderr: expect.stringContaining(`restores 8 of 10 rows of ${runId}.`),
     });
     before.forEach((speedClass, n) => {
       if (n !== 4 && n !== 6) expect(harness.sandbox.state.speedClassOf(harness.simId(n))).toBe(speedClass);
@@ -101,8 +116,13 @@ describe.concurrent("undo", () => {
       [harness.simId(4), `left unchanged: it has s1.8xfast now, not ${given[4]} from the run`],
       [harness.simId(6), "left unchanged: the platform no longer lists it"],
     ]);
-    // And once more: there is nothing left that the run gave.
-    const again = await harness.json(["runs", "undo", run.runId, "--yes"]);
+  });
+
+  test("a second undo has nothing left that the run gave", async () => {
+    await using harness = await setupChanged();
+    const { runId } = harness;
+    await harness.run(["runs", "undo", runId, "--yes"]);
+    const again = await harness.json(["runs", "undo", runId, "--yes"]);
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("rows: it has s1.") });
   });
 });

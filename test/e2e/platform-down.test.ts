@@ -6,8 +6,7 @@ import { runIdIn } from "./support/results.ts";
 
 describe.concurrent("a platform that answers only 500", () => {
   test("a run shows its problem and next attempt in progress, show, list, and events, and recovers", async () => {
-    await using harness = await CliHarness.open({ sims: 60, faults: { "empty-500": 1 } });
-    await harness.fleet("fleet.csv", 60);
+    await using harness = await CliHarness.open({ sims: 60, faults: { "empty-500": 1 }, rows: 60 });
     const apply = harness.start(["apply", "fleet.csv", "--yes"]);
     const progress = await apply.said(
       /0 of 60 rows \(0%\), .*500.*failed attempts? since .*, next attempt (in \d+ s|now)/,

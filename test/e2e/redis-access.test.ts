@@ -28,7 +28,7 @@ async function documentedUsers(): Promise<{ server: string; sentinel: string }> 
   return { server, sentinel };
 }
 
-/** A server with the documented user, an administrator for the test, and nobody else. */
+/** A server with the documented user and an administrator for the test alone. */
 async function serverWithUsers(harness: CliHarness) {
   const aclFile = harness.path("users.acl");
   const admin = "user admin on >admin-word ~* &* +@all";
@@ -85,6 +85,19 @@ schedules:
 `;
 const options = { sims: 40, isSoracom: true, config } as const;
 
+/** Applies `fleet.csv`, of which all rows are done. */
+async function expectApplied(harness: CliHarness, rows: number, env: Record<string, string>): Promise<void> {
+  const applied = await harness.json(["apply", "fleet.csv", "--yes", "--send-unchanged"], env);
+  expect(applied).toMatchObject({ code: 0, document: { state: "completed", counts: { done: rows } } });
+}
+
+/** A command cannot use Redis with these settings. @returns why */
+async function refusalOf(harness: CliHarness, env: Record<string, string>): Promise<string> {
+  const { code, stdout, stderr } = await harness.run(["runs", "list"], env);
+  expect([code, stdout]).toEqual([4, ""]);
+  return stderr;
+}
+
 /**
  * A run of a file, a sync, a run of a schedule and a rotation, all by a worker.
  * @returns what `check` says of them afterwards
@@ -93,10 +106,7 @@ async function expectWork(harness: CliHarness, env: Record<string, string>): Pro
   harness.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
   const worker = await harness.worker(env);
   await harness.fleet("fleet.csv", 40);
-  expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
-    code: 0,
-    document: { state: "completed", counts: { done: 40 } },
-  });
+  await expectApplied(harness, 40, env);
   for (const name of ["sync", "fast", "key"]) {
     expect((await harness.run(["schedules", "trigger", name], env)).code).toBe(0);
     await until(
@@ -117,42 +127,50 @@ async function expectWork(harness: CliHarness, env: Record<string, string>): Pro
 }
 
 describe.concurrent("the documented Redis ACL user", () => {
-  // Shows S13.
-  test("the documented ACL user suffices for a worker and for commands, and no output has the password", async () => {
-    await using harness = await CliHarness.open({ sims: 40 });
-    await using server = await serverWithUsers(harness);
-    const SIMFLEET_REDIS_URL = `redis://simfleet:${inUrl}@127.0.0.1:${server.port}`;
+  /** A worker that has the password in its URL, and commands that have it in a file. @returns their settings */
+  async function workAsUser(harness: CliHarness, { port }: { port: number }) {
     const worker = await harness.worker({
-      SIMFLEET_REDIS_URL,
+      SIMFLEET_REDIS_URL: `redis://simfleet:${inUrl}@127.0.0.1:${port}`,
       SIMFLEET_LOG_LEVEL: "trace",
       SIMFLEET_HTTP_ADMIN_TOKEN: adminToken,
     });
     await writeFile(harness.path("redis-password"), `${password}\n`, { mode: 0o600 });
     const env = {
-      SIMFLEET_REDIS_URL: `redis://127.0.0.1:${server.port}`,
+      SIMFLEET_REDIS_URL: `redis://127.0.0.1:${port}`,
       SIMFLEET_REDIS_USERNAME: "simfleet",
       SIMFLEET_REDIS_PASSWORD_FILE: harness.path("redis-password"),
     };
     await harness.fleet("fleet.csv", 40);
-    expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
-      code: 0,
-      document: { state: "completed", counts: { done: 40 } },
-    });
-    expect((await harness.run(["check"], env)).stdout).toContain(`redis://simfleet@127.0.0.1:${server.port}, version `);
+    await expectApplied(harness, 40, env);
     for (const line of ["sims sync", "runs list", "freeze on --yes --reason stocktaking", "freeze off"]) {
       expect((await harness.run(line.split(" "), env)).code).toBe(0);
     }
-    const { port } = new URL(/"http":"([^"]+)"/.exec(worker.stderr)?.[1] ?? "");
+    const url = /"http":"([^"]+)"/.exec(worker.stderr)?.[1] ?? "";
     const headers = { authorization: `Bearer ${adminToken}` };
     for (const path of ["/metrics", "/v1/runs", "/v1/webhooks", "/v1/schedules", "/v1/audit"]) {
-      expect((await fetch(`http://127.0.0.1:${port}${path}`, { headers })).status).toBe(200);
+      expect((await fetch(`${url}${path}`, { headers })).status).toBe(200);
     }
     worker.kill("SIGTERM");
-    const { stdout, stderr } = await worker.ended;
+    return { env, worker: await worker.ended };
+  }
+
+  // Shows S13.
+  test("the documented ACL user suffices for a worker and for commands", async () => {
+    await using harness = await CliHarness.open({ sims: 40 });
+    await using server = await serverWithUsers(harness);
+    const { env } = await workAsUser(harness, server);
+    expect((await harness.run(["check"], env)).stdout).toContain(`redis://simfleet@127.0.0.1:${server.port}, version `);
     expect(await server.redis.acl("LOG")).toEqual([]);
     const keys = await server.redis.keys("*");
     expect(keys.filter((key) => !key.startsWith("{simfleet}:"))).toEqual([]);
     expect(keys.length).toBeGreaterThan(0);
+  });
+
+  // Shows S13.
+  test("a worker shows the user and the address of Redis, and not the password", async () => {
+    await using harness = await CliHarness.open({ sims: 40 });
+    await using server = await serverWithUsers(harness);
+    const { stdout, stderr } = (await workAsUser(harness, server)).worker;
     expect(stdout + stderr).toContain(`redis://simfleet@127.0.0.1:${server.port}`);
     expect(stdout + stderr).not.toMatch(/w0rd-of-acl/);
   });
@@ -161,16 +179,12 @@ describe.concurrent("the documented Redis ACL user", () => {
 describe.concurrent("TLS for Redis with certificates of a private CA", () => {
   // Shows S13.
   test("a run completes over rediss:// with a client certificate", async () => {
-    await using harness = await CliHarness.open({ sims: 30 });
+    await using harness = await CliHarness.open({ sims: 30, rows: 30 });
     const { files, env: tls } = await certificates(harness);
     await using server = await redisWithTls(harness, files);
-    await harness.fleet("fleet.csv", 30);
     for (const host of ["127.0.0.1", "localhost"]) {
       const env = { ...tls, SIMFLEET_REDIS_URL: `rediss://${host}:${server.port}/1` };
-      expect(await harness.json(["apply", "fleet.csv", "--yes", "--send-unchanged"], env)).toMatchObject({
-        code: 0,
-        document: { state: "completed", counts: { done: 30 } },
-      });
+      await expectApplied(harness, 30, env);
       expect((await harness.run(["check"], env)).stdout).toContain(`rediss://${host}:${server.port}/1, version `);
     }
   });
@@ -180,11 +194,8 @@ describe.concurrent("TLS for Redis with certificates of a private CA", () => {
     const { files } = await certificates(harness);
     await using server = await redisWithTls(harness, files);
     const SIMFLEET_REDIS_URL = `rediss://127.0.0.1:${server.port}`;
-    const stranger = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL });
-    expect(stranger).toMatchObject({ code: 4, stdout: "" });
-    expect(stranger.stderr).toMatch(/cannot be used: .*certificate/i);
-    const bare = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CA_FILE: files.ca });
-    expect(bare).toMatchObject({ code: 4, stdout: "" });
+    expect(await refusalOf(harness, { SIMFLEET_REDIS_URL })).toMatch(/cannot be used: .*certificate/i);
+    await refusalOf(harness, { SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CA_FILE: files.ca });
   });
 });
 
@@ -211,10 +222,9 @@ inLongForm.concurrent("a Redis of several servers with ACL users as the document
     const sizes = await Promise.all(cluster.nodes.map(({ redis }) => redis.dbsize()));
     expect(sizes.filter((size) => size > 0)).toHaveLength(1);
     const wrong = { SIMFLEET_REDIS_URL: cluster.url.replace("://", "://simfleet:wrong-word@") };
-    const refused = await harness.run(["runs", "list"], wrong);
-    expect(refused).toMatchObject({ code: 4, stdout: "" });
-    expect(refused.stderr).toMatch(/cannot be used: (WRONGPASS|NOAUTH)/);
-    expect(refused.stderr).not.toContain("wrong-word");
+    const refusal = await refusalOf(harness, wrong);
+    expect(refusal).toMatch(/cannot be used: (WRONGPASS|NOAUTH)/);
+    expect(refusal).not.toContain("wrong-word");
   });
 
   // Shows S13.
@@ -248,9 +258,7 @@ inLongForm.concurrent("a Redis of several servers with ACL users as the document
     expect(await set.primary.redis.acl("LOG")).toEqual([]);
     for (const sentinel of set.asked) expect(await sentinel.acl("LOG")).toEqual([]);
     const { SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: _, SIMFLEET_REDIS_SENTINEL_USERNAME: __, ...without } = env;
-    const refused = await harness.run(["runs", "list"], without);
-    expect(refused).toMatchObject({ code: 4, stdout: "" });
-    expect(refused.stderr).toMatch(/no Sentinel answers \(NOAUTH/);
+    expect(await refusalOf(harness, without)).toMatch(/no Sentinel answers \(NOAUTH/);
   });
 });
 
@@ -263,7 +271,7 @@ inLongForm.concurrent("a Redis of several servers over TLS", () => {
     await using cluster = await redisCluster(harness, { args, connection, scheme: "rediss+cluster" });
     expect(await expectWork(harness, { ...env, SIMFLEET_REDIS_URL: cluster.url })).toMatch(/^ok +redis +rediss/m);
     const plain = { SIMFLEET_REDIS_URL: cluster.url.replace("rediss", "redis") };
-    expect(await harness.run(["runs", "list"], plain)).toMatchObject({ code: 4, stdout: "" });
+    await refusalOf(harness, plain);
   });
 
   // Shows S13.
@@ -294,12 +302,9 @@ test("an address of the wrong kind is refused with the fault", async () => {
     [set.url.replace(primaryName, "other"), /the Sentinels know no primary other/],
     ["redis+sentinel://127.0.0.1:1/x", /no Sentinel answers\. Check that it is running/],
   ] as const) {
-    const failed = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL: url });
-    expect(failed).toMatchObject({ code: 4, stdout: "" });
-    expect(failed.stderr).toMatch(message);
+    expect(await refusalOf(harness, { SIMFLEET_REDIS_URL: url })).toMatch(message);
   }
   await cluster.nodes[0]?.redis.call("CLUSTER", "DELSLOTS", 0);
-  const failed = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL: cluster.url });
-  expect(failed).toMatchObject({ code: 4 });
-  expect(failed.stderr).toMatch(/is in a cluster whose state is fail/);
+  const refusal = await refusalOf(harness, { SIMFLEET_REDIS_URL: cluster.url });
+  expect(refusal).toMatch(/is in a cluster whose state is fail/);
 });

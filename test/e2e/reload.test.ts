@@ -64,7 +64,7 @@ describe.concurrent("the configuration of a running worker", () => {
   });
 
   test("a profile that is added without a task is not taken, and the log says that it needs a restart", async () => {
-    const { harness, worker } = await withWorker();
+    const { harness, worker } = await setup();
     await using _ = harness;
     const added = "other: { coverage: g, credentials: { authKeyId: keyId-other, authKey: secret-other } }";
     await harness.write("simfleet.yaml", `${nightly}# the same profiles\n`);

@@ -12,12 +12,10 @@ interface Asked {
   readonly url: string;
   /** The settings of a machine that has neither the worker's Redis nor its secrets. */
   readonly remote: Record<string, string>;
-  /** Runs the same command locally and remotely, and returns both answers. */
-  same<T = object>(...args: string[]): Promise<T>;
 }
 
-async function withWorker(config = ""): Promise<Asked> {
-  const harness = await CliHarness.open({ sims: 40, isSoracom: true, config });
+async function setup(config = ""): Promise<Asked> {
+  const harness = await CliHarness.open({ sims: 40, isSoracom: true, config, rows: 30 });
   const worker = await harness.worker();
   const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
   mkdirSync(harness.path("remote"));
@@ -31,18 +29,12 @@ async function withWorker(config = ""): Promise<Asked> {
     SIMFLEET_AUTH_KEY_ID: "",
     SIMFLEET_AUTH_KEY: "",
   };
-  const same = async (...args: string[]): Promise<never> => {
-    const [here, there] = await Promise.all([harness.json<object>(args), harness.json<object>(args, remote)]);
-    expect(there).toMatchObject({ code: here.code, document: here.document });
-    return there.document as never;
-  };
-  return { harness, worker, url, remote, same };
+  return { harness, worker, url, remote };
 }
 
 test.concurrent("a remote worker plans and applies a file and returns its results", async () => {
-  const { harness, remote } = await withWorker();
+  const { harness, remote } = await setup();
   await using _ = harness;
-  await harness.fleet("fleet.csv", 30);
   const planned = await harness.json<{ rows: number; file: string }>(["plan", "fleet.csv"], remote);
   expect(planned).toMatchObject({ code: 0, document: { rows: 30, calls: 30 } });
   const applied = await harness.json(["apply", "fleet.csv", "--yes", "--name", "afar"], remote);
@@ -50,8 +42,14 @@ test.concurrent("a remote worker plans and applies a file and returns its result
   expect(harness.changes).toBe(30);
   const results = await harness.read(applied.document.results ?? "");
   expect(counted(column(results, "outcome"))).toEqual({ done: 30 });
-  const { runId } = applied.document;
-  expect(await harness.run(["runs", "results", runId], remote)).toMatchObject({ code: 0, stdout: results });
+  const again = await harness.run(["runs", "results", applied.document.runId], remote);
+  expect(again).toMatchObject({ code: 0, stdout: results });
+});
+
+test.concurrent("a remote worker shows its runs, quotas and audit", async () => {
+  const { harness, remote } = await setup();
+  await using _ = harness;
+  const { runId } = (await harness.json(["apply", "fleet.csv", "--yes", "--name", "afar"], remote)).document;
   const here = await harness.json(["runs", "show", runId]);
   expect((await harness.json(["runs", "show", runId], remote)).document).toEqual(here.document);
   const list = await harness.json<{ runs: unknown[] }>(["runs", "list"], remote);
@@ -64,7 +62,7 @@ test.concurrent("a remote worker plans and applies a file and returns its result
 test
   .runIf(isLong)
   .concurrent("an event tail continues after the remote worker was killed and shows every event once", async () => {
-    const { harness, worker, remote, url } = await withWorker();
+    const { harness, worker, remote, url } = await setup();
     await using _ = harness;
     const tail = harness.start(["events", "tail", "--follow", "--type", "run.*", "--json"], remote);
     await harness.fleet("one.csv", 3);
@@ -86,24 +84,29 @@ test
   });
 
 test.concurrent("a remote worker refuses with the same message and exit code as a local command", async () => {
-  const { harness, remote, url } = await withWorker();
+  const { harness, remote, url } = await setup();
   await using _ = harness;
   await harness.write("bad.csv", "simId\nno/sense\n");
   const refused = await harness.json<{ error: { code: string } }>(["plan", "bad.csv"], remote);
   expect(refused).toMatchObject({ code: 2, document: { error: { code: "INPUT_INVALID" } } });
   expect(await harness.run(["runs", "show", "r-none"], remote)).toMatchObject({ code: 2 });
+  const local = await harness.run(["check", "--server", url]);
+  expect(local).toMatchObject({ code: 2, stderr: expect.stringContaining("leave out --server") });
+  // On its own data directory the worker's own token is found.
+  expect(await harness.run(["quota", "--server", url])).toMatchObject({ code: 0 });
+});
+
+test.concurrent("a wrong token and a worker that cannot be reached have exit codes of their own", async () => {
+  const { harness, remote } = await setup();
+  await using _ = harness;
   const wrong = { ...remote, SIMFLEET_SERVER_TOKEN_FILE: "", SIMFLEET_SERVER_TOKEN: "sf_wrong" };
   expect(await harness.json(["runs", "list"], wrong)).toMatchObject({
     code: 3,
     document: { error: { code: "UNAUTHENTICATED" } },
   });
-  const nobody = { ...remote, SIMFLEET_SERVER: "http://127.0.0.1:9" };
-  expect(await harness.json(["quota"], nobody)).toMatchObject({
+  const nowhere = { ...remote, SIMFLEET_SERVER: "http://127.0.0.1:9" };
+  expect(await harness.json(["quota"], nowhere)).toMatchObject({
     code: 4,
     document: { error: { code: "WORKER_UNREACHABLE" } },
   });
-  const local = await harness.run(["check", "--server", url]);
-  expect(local).toMatchObject({ code: 2, stderr: expect.stringContaining("leave out --server") });
-  // On its own data directory the worker's own token is found.
-  expect(await harness.run(["quota", "--server", url])).toMatchObject({ code: 0 });
 });

@@ -2,12 +2,12 @@
  * Rotations with the built command line: what a user sees, and that the secret is nowhere but where it belongs. The
  * secret comes from a program, so that the test knows it before anybody does.
  */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RotationReport } from "#jobs/credentials/contract.ts";
-import { found, textOf } from "./support/canary.ts";
+import { found, textsIn } from "./support/canary.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 const canary = `canary+/="\\<ö>-${"z".repeat(24)}`;
@@ -18,7 +18,8 @@ interface Harness {
   readonly options?: CliHarnessOptions;
 }
 
-async function open({ graceSeconds = 0, isSealed = true, options = {} }: Harness = {}): Promise<CliHarness> {
+/** A harness with the rotation `mqtt`, whose set a group names. */
+async function setup({ graceSeconds = 0, isSealed = true, options = {} }: Harness = {}): Promise<CliHarness> {
   const config = `${isSealed ? "seal: { keyFile: seal-key }" : ""}
 rotations:
   mqtt:
@@ -44,76 +45,74 @@ function setsOf(harness: CliHarness): [string, unknown][] {
   return credentials.all.map(({ credentialsId: id }) => [id, credentials.secretOf(id)?.key]);
 }
 
-/** Every file that was written, but those that the secret is for: Redis's own among them. */
-function textsIn(folder: string): string {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const mine = (path: string): boolean => path === join(folder, "next") || path.startsWith(join(folder, "out/"));
-  const paths = entries.map((entry) => join(entry.parentPath, entry.name)).filter((path) => !mine(path));
-  return paths.map(textOf).join("\n");
-}
+/** Those that the secret is for. */
+const isMeant = (path: string): boolean => path === "next" || path.startsWith("out/");
 
 describe.concurrent("rotations", () => {
+  const rotate = (harness: CliHarness) => harness.json<RotationReport>(["credentials", "rotate", "mqtt", "--yes"]);
+
   test("a rotation without a worker is performed by the command, which shows each step", async () => {
-    await using harness = await open();
-    const { code, stderr, document } = await harness.json<RotationReport>(["credentials", "rotate", "mqtt", "--yes"]);
+    await using harness = await setup();
+    const { code, stderr, document } = await rotate(harness);
     expect([code, document.state, stderr]).toEqual([0, "done", expect.anything()]);
     expect(stderr).toContain("mqtt: generate the new secret");
     expect(document.credentialsId).toMatch(/^mqtt-\d{8}T\d{4}Z$/);
     expect(setsOf(harness)).toEqual([[document.credentialsId, canary]]);
     expect(readFileSync(join(harness.folder, "out/mqtt"), "utf8")).toBe(canary);
     expect(statSync(join(harness.folder, "out/mqtt")).mode & 0o777).toBe(0o600);
+    expect(document.startedBy).toBe(`cli:${userInfo().username}`);
+    const events = await (await harness.redis()).xrange("{simfleet}:events", "-", "+");
+    const rotated = events.find(([, fields]) => fields.includes("credential.rotated"));
+    expect(rotated?.[1]).toContain(`cli:${userInfo().username}`);
+  });
+
+  test("the list of Credential Sets shows the rotation of one, and the group that names it", async () => {
+    await using harness = await setup();
+    const { document } = await rotate(harness);
     const { document: listed } = await harness.json<{ credentials: unknown[] }>(["credentials", "list"]);
     expect(listed.credentials).toEqual([
       expect.objectContaining({
         credentialsId: document.credentialsId,
         type: "psk",
         rotation: "mqtt",
-        references: [
-          expect.objectContaining({
-            namespace: "SoracomFunk",
-            how: "id",
-          }),
-        ],
+        references: [expect.objectContaining({ namespace: "SoracomFunk", how: "id" })],
       }),
     ]);
+  });
+
+  test("the status of a rotation is shown as a table and as JSON", async () => {
+    await using harness = await setup();
+    await rotate(harness);
     const { document: status } = await harness.json<{ rotations: RotationReport[] }>(["credentials", "status"]);
     expect(status.rotations).toEqual([expect.objectContaining({ name: "mqtt", state: "done", ageDays: 0 })]);
-    expect(document.startedBy).toBe(`cli:${userInfo().username}`);
-    const events = await (await harness.redis()).xrange("{simfleet}:events", "-", "+");
-    const rotated = events.find(([, fields]) => fields.includes("credential.rotated"));
-    expect(rotated?.[1]).toContain(`cli:${userInfo().username}`);
     const shown = await harness.run(["credentials", "status"]);
     expect(shown.stdout).toMatch(/^ROTATION .*\nmqtt +done +mqtt-\d{8}T\d{4}Z /);
   });
 
   // Shows S19.
   test("a rotation with missing requirements does not start", async () => {
-    await using harness = await open({ isSealed: false });
-    const unsealed = await harness.run(["credentials", "rotate", "mqtt", "--yes"]);
-    expect([unsealed.code, unsealed.stderr]).toEqual([
-      2,
-      expect.stringMatching(/seal.keyFile: is required: .*openssl rand -hex 32/),
-    ]);
+    await using harness = await setup({ isSealed: false });
+    await using plain = await setup({ options: { env: { SIMFLEET_DEPLOYMENT: "svc" } } });
+    for (const [at, line, why] of [
+      [harness, "rotate mqtt --yes", /seal.keyFile: is required: .*openssl rand -hex 32/],
+      [harness, "rotate mqtt", /--yes/],
+      [harness, "confirm mqtt", /^simfleet: the rotation mqtt is not in progress\n$/],
+      [plain, "rotate mqtt --yes", /operations.listCredentials: .*\n.*extends: svc/],
+    ] as const) {
+      const { code, stderr } = await at.run(["credentials", ...line.split(" ")]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(why)]);
+    }
     const unknown = await harness.json<{ error: { code: string } }>(["credentials", "rotate", "mqt", "--yes"]);
     expect([unknown.code, unknown.document.error.code]).toEqual([2, "ROTATION_NOT_FOUND"]);
-    const unasked = await harness.run(["credentials", "rotate", "mqtt"]);
-    expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
-    const idle = await harness.run(["credentials", "confirm", "mqtt"]);
-    expect([idle.code, idle.stderr]).toEqual([2, "simfleet: the rotation mqtt is not in progress\n"]);
-    await using plain = await open({ options: { env: { SIMFLEET_DEPLOYMENT: "svc" } } });
-    const lacking = await plain.run(["credentials", "rotate", "mqtt", "--yes"]);
-    expect([lacking.code, lacking.stderr]).toEqual([
-      2,
-      expect.stringMatching(/operations.listCredentials: .*\n.*extends: svc/),
-    ]);
     expect([setsOf(harness), setsOf(plain)]).toEqual([[["mqtt", "before"]], [["mqtt", "before"]]]);
   });
 
+  // A process keeps the secrets of earlier commands out of what it prints: here each command has one of its own.
+  const options = { isProcessPerCommand: true, env: { SIMFLEET_LOG_LEVEL: "trace" } };
+
   // Shows S19.
-  test("a rotation leaves its secret only where it belongs, even when it fails", async () => {
-    // A process keeps the secrets of earlier commands out of what it prints: here each command has one of its own.
-    const options = { isProcessPerCommand: true, env: { SIMFLEET_LOG_LEVEL: "trace" } };
-    await using harness = await open({ graceSeconds: 600, options });
+  test("a rotation leaves its secret only where it belongs", async () => {
+    await using harness = await setup({ graceSeconds: 600, options });
     const said = [await harness.run(["credentials", "rotate", "mqtt", "--yes", "--json"])];
     expect(said[0]?.code).toBe(0);
     const worker = await harness.worker();
@@ -123,14 +122,16 @@ describe.concurrent("rotations", () => {
     const title = readFileSync(`/proc/${worker.pid}/cmdline`, "latin1");
     worker.kill("SIGTERM");
     said.push(await worker.ended);
-    const texts = [title, textsIn(harness.folder), ...said.flatMap(({ stdout, stderr }) => [stdout, stderr])].join(
-      "\n",
-    );
+    const shown = said.flatMap(({ stdout, stderr }) => [stdout, stderr]);
+    const texts = [title, await textsIn(harness.folder, isMeant), ...shown].join("\n");
     // It lies sealed, and is found when it is looked for in the right way.
     expect(texts).toContain("eyJhbGciOiJkaXIi");
     expect(found(texts, [canary])).toEqual([]);
-    // A sink that prints what it was given, and fails.
-    await using failing = await open({ options });
+  });
+
+  // Shows S19.
+  test("a rotation whose commands print the secret and fail leaves it only where it belongs", async () => {
+    await using failing = await setup({ options });
     const yaml = readFileSync(join(failing.folder, "simfleet.yaml"), "utf8");
     const loud = yaml
       .replace(/command: \[sh, -c, '.*'\]/, "command: [/no/such/store]")
@@ -141,7 +142,7 @@ describe.concurrent("rotations", () => {
       1,
       expect.stringMatching(/^The rotation mqtt failed, and the old secret stays in use: /),
     ]);
-    const left = `${failed.stdout}${failed.stderr}${textsIn(failing.folder)}`;
+    const left = `${failed.stdout}${failed.stderr}${await textsIn(failing.folder, isMeant)}`;
     expect(found(left, [canary])).toEqual([]);
   });
 });

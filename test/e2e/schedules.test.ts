@@ -25,15 +25,20 @@ async function untilLast(harness: CliHarness, name: string): Promise<NonNullable
   return last as unknown as NonNullable<ScheduleReport["last"]>;
 }
 
+/** Triggers a schedule. @returns what became of its task */
+async function trigger(harness: CliHarness, name: string): ReturnType<typeof untilLast> {
+  await harness.run(["schedules", "trigger", name]);
+  return untilLast(harness, name);
+}
+
 describe.concurrent("schedules", () => {
   test("check opens the file of each task, and says which ones cannot be read", async () => {
     const task = (file: string): string => `{ cron: "@yearly", job: apply, file: ${file} }`;
     const schedules = `a: ${task("fleet.csv")}, b: ${task("none.csv")}, c: ${task("folder.csv")}`;
     const automations = "d: { on: run.completed, job: report, file: none/report.json }";
     const config = `schedules: { ${schedules} }\nautomations: { ${automations} }\n`;
-    await using harness = await CliHarness.open({ sims: 5, config });
+    await using harness = await CliHarness.open({ sims: 5, config, rows: 5 });
     await mkdir(harness.path("folder.csv"));
-    await harness.fleet("fleet.csv", 5);
     const { code, stdout } = await harness.run(["check"]);
     expect(code).toBe(2);
     expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([
@@ -43,8 +48,9 @@ describe.concurrent("schedules", () => {
     ]);
   });
 
-  test("schedules run as in the stadium example", async () => {
-    await using harness = await CliHarness.open({
+  /** The SIMs of the stadium example, of which those in the stadium are slow. */
+  async function setupStadium() {
+    const harness = await CliHarness.open({
       sims: 40,
       operations: "all",
       env: { SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g", SIMFLEET_CONFIG: "stadium.yaml" },
@@ -58,36 +64,48 @@ describe.concurrent("schedules", () => {
     const others = places.filter((place) => !isInStadium(place));
     for (const place of stadium) harness.sandbox.fleet.edit(harness.simId(place), { speedClass: "s1.slow" });
     const classesOf = (of: readonly number[]): string[] => of.map((place) => sims.speedClassAt(place));
-    const before = classesOf(others);
+    return Object.assign(harness, { stadium, others, classesOf });
+  }
 
+  test("check shows the next times of the schedules of the stadium example", async () => {
+    await using harness = await setupStadium();
     const check = await harness.run(["check"]);
     expect(check.stdout).toMatch(
       /^ok +schedule stadium-up +next \d{4}-\d\d-\d\d 08:00:00 Asia\/Tokyo \(.*\), .*08:00:00.*, .*08:00:00/m,
     );
     expect(check.stdout).toMatch(/^ok +schedule monthly-key +next \d{4}-\d\d-01 04:00:00 Asia\/Tokyo/m);
+  });
 
-    const worker = await harness.worker();
-    await harness.run(["schedules", "trigger", "nightly-sync"]);
-    expect(await untilLast(harness, "nightly-sync")).toMatchObject({ result: "done", reason: "40 SIMs listed" });
-    await harness.run(["schedules", "trigger", "stadium-up"]);
-    const up = await untilLast(harness, "stadium-up");
+  test("the schedules of the stadium example change the speed of its SIMs alone, up and down", async () => {
+    await using harness = await setupStadium();
+    const { stadium, others, classesOf } = harness;
+    const before = classesOf(others);
+    await harness.worker();
+    expect(await trigger(harness, "nightly-sync")).toMatchObject({ result: "done", reason: "40 SIMs listed" });
+    const up = await trigger(harness, "stadium-up");
     expect(up).toMatchObject({ result: "done", reason: `${stadium.length} of ${stadium.length} rows done` });
     expect(classesOf(stadium)).toEqual(stadium.map(() => "s1.fast"));
     const { document: run } = await harness.json(["runs", "show", up.ref ?? ""]);
     expect(run).toMatchObject({ state: "completed", submittedBy: "schedule:stadium-up" });
-    await harness.run(["schedules", "trigger", "stadium-down"]);
-    expect(await untilLast(harness, "stadium-down")).toMatchObject({ result: "done" });
+    expect(await trigger(harness, "stadium-down")).toMatchObject({ result: "done" });
     expect(classesOf(stadium)).toEqual(stadium.map(() => "s1.slow"));
     expect(classesOf(others)).toEqual(before);
-    await harness.run(["schedules", "trigger", "monthly-key"]);
-    expect(await untilLast(harness, "monthly-key")).toMatchObject({ result: "done" });
+  });
+
+  test("the schedules of the stadium example rotate its key, and make no run where nothing is left to change", async () => {
+    await using harness = await setupStadium();
+    await harness.worker();
+    expect(await trigger(harness, "monthly-key")).toMatchObject({ result: "done" });
     expect(await harness.read("mqtt-psk")).toMatch(/^[\w-]{43}$/);
-    // Nothing is left to change: no run is made for it.
-    await harness.run(["schedules", "trigger", "stadium-down"]);
-    await until("it was done again", async () => {
-      const { "stadium-down": down } = await schedulesOf(harness);
-      return down?.last?.reason === "every SIM already has the requested values";
-    });
+    await trigger(harness, "nightly-sync");
+    const reason = "every SIM already has the requested values";
+    expect(await trigger(harness, "stadium-down")).toMatchObject({ reason });
+  });
+
+  test("schedules are listed with their next time and what became of their last task", async () => {
+    await using harness = await setupStadium();
+    const worker = await harness.worker();
+    for (const name of ["nightly-sync", "stadium-up"]) await trigger(harness, name);
     const listed = await harness.run(["schedules", "list"]);
     expect(listed.stdout).toMatch(/^stadium-up +apply +0 8 \* \* 1-5 +active .* 08:00:00 Asia\/Tokyo +- +done in /m);
     worker.kill("SIGTERM");
@@ -138,8 +156,7 @@ describe.concurrent("schedules", () => {
     });
     expect(harness.changes).toBe(seen);
     // A sync changes nothing and continues.
-    await harness.run(["schedules", "trigger", "quiet"]);
-    expect(await untilLast(harness, "quiet")).toMatchObject({ result: "done" });
+    expect(await trigger(harness, "quiet")).toMatchObject({ result: "done" });
     await harness.run(["schedules", "pause", "often"]);
     await harness.run(["freeze", "off"]);
     await harness.untilState(run.runId, "completed");
@@ -151,8 +168,7 @@ describe.concurrent("schedules", () => {
     await using harness = await CliHarness.open({ sims: 30, config });
     await harness.run(["sims", "sync"]);
     await harness.worker();
-    await harness.run(["schedules", "trigger", "weekly"]);
-    expect(await untilLast(harness, "weekly")).toMatchObject({ result: "done", ref: harness.path("fleet.json") });
+    expect(await trigger(harness, "weekly")).toMatchObject({ result: "done", ref: harness.path("fleet.json") });
     const report = JSON.parse(await harness.read("fleet.json")) as Record<string, unknown>;
     expect(report).toMatchObject({ total: 30, gone: 0, isComplete: true, runs: [], lastSync: { sims: 30 } });
     const sum = Object.values(report.bySpeedClass as Record<string, number>).reduce((a, b) => a + b, 0);

@@ -20,8 +20,7 @@ function quoted(text: string): string {
 
 describe.concurrent("commands on a terminal", () => {
   test("apply asks for confirmation and then updates a single progress line", async () => {
-    await using harness = await CliHarness.open({ limits: { Sim: 30 } });
-    await harness.fleet("fleet.csv", 90);
+    await using harness = await CliHarness.open({ limits: { Sim: 30 }, rows: 90 });
     const { code, stdout } = await onTerminal(harness, "simfleet apply fleet.csv", "y\n").ended;
     expect(code).toBe(0);
     expect(stdout).toContain("Make 90 changes? [y/N] ");
@@ -36,8 +35,7 @@ describe.concurrent("commands on a terminal", () => {
   });
 
   test("apply asks on the terminal while its rows come through a pipe", async () => {
-    await using harness = await CliHarness.open({ sims: 5 });
-    await harness.fleet("fleet.csv", 5);
+    await using harness = await CliHarness.open({ sims: 5, rows: 5 });
     const refused = await onTerminal(harness, "cat fleet.csv | simfleet apply -", "n\n").ended;
     expect(refused.stdout).toContain("Make 5 changes? [y/N] ");
     expect([refused.code, harness.changes]).toEqual([2, 0]);
@@ -71,7 +69,7 @@ describe.concurrent("commands on a terminal", () => {
     expect(harness.sandbox.state.recordOf(harness.simId(0))).toMatchObject({ groupId });
   });
 
-  test("retry, undo, and cancel ask for confirmation, and a no changes nothing", async () => {
+  test("a retry and an undo ask for confirmation, and a no changes nothing", async () => {
     await using harness = await CliHarness.open(twoCalls);
     const runId = await runWithCancelledRows(harness);
     const before = harness.changes;
@@ -86,10 +84,25 @@ describe.concurrent("commands on a terminal", () => {
       expect(code).toBe(2);
     }
     expect(harness.changes).toBe(before);
+  });
+
+  /** A harness with a run that no worker has begun. */
+  async function setupHeld() {
+    const harness = await CliHarness.open({ ...twoCalls, rows: 4 });
     const { document: held } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
+    return Object.assign(harness, { held });
+  }
+
+  test("a cancel asks for confirmation, and a no leaves the run as it is", async () => {
+    await using harness = await setupHeld();
+    const { held } = harness;
     const kept = await onTerminal(harness, `simfleet runs cancel ${held.runId}`, "n\n").ended;
     expect(kept.stdout).toContain(`Cancel ${held.runId}? It cannot be resumed.`);
     expect((await harness.json(["runs", "show", held.runId])).document.state).toBe("running");
+  });
+
+  test("a freeze asks for confirmation, and runs are shown as frozen with it alone", async () => {
+    await using harness = await setupHeld();
     const unfrozen = await onTerminal(harness, "simfleet freeze on", "n\n").ended;
     expect(unfrozen.code).toBe(2);
     expect(unfrozen.stdout).toContain("Freeze all changes of every profile? It pauses 1 run in progress. [y/N]");
@@ -101,8 +114,7 @@ describe.concurrent("commands on a terminal", () => {
 });
 
 test.concurrent("output to a pipe has no escape characters and only occasional progress lines", async () => {
-  await using harness = await CliHarness.open({ limits: { Sim: 30 } });
-  await harness.fleet("fleet.csv", 90);
+  await using harness = await CliHarness.open({ limits: { Sim: 30 }, rows: 90 });
   const { code, stdout, stderr } = await harness.run(["apply", "fleet.csv", "--yes"], { TERM: "xterm-256color" });
   expect(code).toBe(0);
   expect(Array.from(stdout + stderr).filter((character) => character < " " && character !== "\n")).toEqual([]);

@@ -2,14 +2,14 @@
  * Webhooks with the built command line and a real worker: what an endpoint gets, what a user sees of it, and that the
  * address of a chat is known to nobody but the chat.
  */
-import { readdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { DeliveryReport, WebhookReport } from "#jobs/webhooks/contract.ts";
 import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
 import { startPlatform } from "../unit/api/support.ts";
 import { until } from "../support/until.ts";
-import { found, textOf } from "./support/canary.ts";
+import { found, textsIn } from "./support/canary.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -75,13 +75,6 @@ test.concurrent("a completed run is reported by webhook messages that the endpoi
   expect([unknown.code, unknown.document.error.code]).toEqual([2, "DELIVERY_NOT_FOUND"]);
 });
 
-/** Every file that was written, but those that hold the address on purpose: Redis's own among them. */
-function textsIn(folder: string): string {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const paths = entries.filter(({ name }) => name !== "chat-url").map((entry) => join(entry.parentPath, entry.name));
-  return paths.map(textOf).join("\n");
-}
-
 test.concurrent("a chat receives sentences, and its address is never revealed", async () => {
   await using chat = await startPlatform((_, response) => response.writeHead(500).end("no such hook"));
   const token = "T0AXQ7/B0KZJW/canary-9f8e7d6c5b4a";
@@ -104,6 +97,7 @@ test.concurrent("a chat receives sentences, and its address is never revealed", 
   expect(said[2]?.stdout).toContain("it returned 500");
   worker.kill("SIGTERM");
   said.push(await worker.ended);
-  const texts = [textsIn(harness.folder), ...said.flatMap(({ stdout, stderr }) => [stdout, stderr])].join("\n");
+  const files = await textsIn(harness.folder, (path) => path === "chat-url");
+  const texts = [files, ...said.flatMap(({ stdout, stderr }) => [stdout, stderr])].join("\n");
   expect(found(texts, [token, token.slice(-12)])).toEqual([]);
 });

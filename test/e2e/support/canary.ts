@@ -101,11 +101,11 @@ export async function titleOf(running: RunningProcess): Promise<string> {
 
 /** All keys and values as stored in Redis, with compressed data also decompressed. */
 export async function dumpOf(redis: Redis): Promise<string> {
-  const deps: string[] = [];
+  const parts: string[] = [];
   for await (const keys of redis.scanStream({ count: 500 })) {
-    for (const key of keys as string[]) deps.push(key, await valueOf(redis, key));
+    for (const key of keys as string[]) parts.push(key, await valueOf(redis, key));
   }
-  return deps.join("\n");
+  return parts.join("\n");
 }
 
 async function valueOf(redis: Redis, key: string): Promise<string> {
@@ -136,9 +136,14 @@ function unpacked(value: Buffer): string {
   }
 }
 
-export async function textsIn(folder: string): Promise<string> {
-  const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
-  return names.map((entry) => textOf(join(entry.parentPath, entry.name))).join("\n");
+/** The content of every file of a folder, Redis's own among them. @param isExempt by the path in the folder */
+export async function textsIn(folder: string, isExempt = (_: string) => false): Promise<string> {
+  const entries = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const paths = entries.map((entry) => join(entry.parentPath, entry.name));
+  return paths
+    .filter((path) => !isExempt(path.slice(folder.length + 1)))
+    .map(textOf)
+    .join("\n");
 }
 
 /** Content of a file; empty if it is gone, since a server that is shutting down deletes its files. */

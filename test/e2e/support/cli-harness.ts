@@ -26,6 +26,8 @@ export interface CliHarnessOptions extends Partial<SandboxOptions> {
   readonly config?: string;
   /** Files with secrets, by name. */
   readonly secretFiles?: Readonly<Record<string, string>>;
+  /** Rows of the file `fleet.csv`, which is written at once. */
+  readonly rows?: number;
   /** The platform definition soracom, on a sandbox that has all of its operations. */
   readonly isSoracom?: true;
   /** Starts a process for each command, as a shell does: for what a process keeps in memory or leaves behind. */
@@ -40,6 +42,7 @@ async function open({
   env: given,
   config,
   secretFiles = {},
+  rows,
   isSoracom,
   isProcessPerCommand = false,
   ...sandboxOptions
@@ -73,7 +76,7 @@ async function open({
   const disposed = new AbortController();
   const commands = new Set<Promise<unknown>>();
   let attached: ReturnType<typeof attach> | undefined;
-  return {
+  const harness = {
     folder,
     sandbox,
     env: { ...settings, ...given } as Environment,
@@ -229,6 +232,8 @@ async function open({
       await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     },
   };
+  if (rows !== undefined) await harness.fleet("fleet.csv", rows);
+  return harness;
 }
 
 export type CliHarness = Awaited<ReturnType<typeof open>>;

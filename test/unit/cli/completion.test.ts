@@ -1,17 +1,12 @@
 /** Which words complete a command line. The shells themselves are in test/e2e/completion.test.ts. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Command } from "@commander-js/extra-typings";
 import { candidates } from "#cli/commands/completion.ts";
 import { buildProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
 import { processIo } from "../../support/process-io.ts";
 
-let program: Command;
-
-beforeAll(async () => {
-  const deps = { io: processIo().io, features };
-  program = await buildProgram(deps);
-});
+const program: Command = await buildProgram({ io: processIo().io, features });
 
 /** The words at the end of a line. */
 function completed(line: string): string[] {

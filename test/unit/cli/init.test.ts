@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { runProgram } from "#cli/program.ts";
 import { configText } from "#cli/commands/init.ts";
@@ -12,11 +12,8 @@ import { features } from "#features.ts";
 import { type Ended, processIo } from "../../support/process-io.ts";
 import { configSchema, loadConfig } from "../config/support.ts";
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "init-"));
-  await writeFile(join(folder, "auth-key"), "the-secret-itself\n", { mode: 0o600 });
-});
+const folder = await mkdtemp(join(tmpdir(), "init-"));
+await writeFile(join(folder, "auth-key"), "the-secret-itself\n", { mode: 0o600 });
 afterAll(() => rm(folder, { recursive: true }));
 
 async function init(...words: readonly string[]): Promise<Ended> {

@@ -2,7 +2,7 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createServer } from "node:http";
 import { exportJWK, SignJWT } from "jose";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { JwtOptions } from "#config/sections/http.ts";
 import { systemClock } from "#core/time.ts";
 import { jwtReader } from "#http/auth/jwt.ts";
@@ -40,10 +40,7 @@ function signed(claims: object, key: KeyObject = keys.privateKey): Promise<strin
 
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-let reader: ReturnType<typeof jwtReader>;
-beforeAll(() => {
-  reader = jwtReader(options, clock);
-});
+const reader = jwtReader(options, clock);
 
 test("a valid JWT yields the name of its bearer and the highest role in its claim", async () => {
   expect(await reader.principalOf(await signed(good))).toEqual({

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { rowProblemCodes } from "#fleet/run.ts";
 import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
@@ -11,11 +11,8 @@ import type { Row } from "#fleet/run.ts";
 
 const request = { operation: setSpeedClass, set: {} };
 
-let folder: string;
+const folder = await mkdtemp(join(tmpdir(), "simfleet-intake-"));
 let files = 0;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "simfleet-intake-"));
-});
 afterAll(() => rm(folder, { recursive: true }));
 
 async function fileOf(text: string): Promise<string> {

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
@@ -18,10 +18,7 @@ import { entriesRenamed, mayMean, referencesIn } from "#jobs/credentials/referen
 import { createAuthority } from "../../support/certificates.ts";
 import { until } from "../../support/until.ts";
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "simfleet-parts-"));
-});
+const folder = mkdtempSync(join(tmpdir(), "simfleet-parts-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function isAlive(pid: number): boolean {

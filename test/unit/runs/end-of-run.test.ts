@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { Client } from "#contract/client.ts";
 import { openOutput } from "#cli/output.ts";
 import { resultsPathOf, showToEnd, topReasons } from "#jobs/runs/commands/end-of-run.ts";
@@ -10,10 +10,7 @@ import { downloadResults, type RunReport, type RunSummary, showRun, showRunSumma
 import { runText, stateName } from "#jobs/runs/commands/run-text.ts";
 import { assertCanWrite } from "#core/files/output-file.ts";
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "end-"));
-});
+const folder = await mkdtemp(join(tmpdir(), "end-"));
 afterAll(() => rm(folder, { recursive: true }));
 
 const none = { done: 0, skipped: 0, rejected: 0, failed: 0, unknown: 0, cancelled: 0, pending: 0 };
