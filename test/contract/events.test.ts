@@ -121,6 +121,10 @@ describe("event streams", () => {
     );
     await until("they came", () => client.frames.length >= 2);
     expect(client.numbers).toEqual([0, 3]);
+  });
+
+  test("an event stream is not resumed at what is no id", async () => {
+    await using harness = await ControlHarness.open();
     const wrong = { accept: "text/event-stream", "last-event-id": "yesterday" };
     expect((await harness.ask("/v1/events", { as: "viewer", headers: wrong })).status).toBe(400);
     const tooLarge = { ...wrong, "last-event-id": "1-18446744073709551616" };

@@ -116,19 +116,9 @@ describe.concurrent("connection limits", () => {
 
   test("the connections of known clients are limited, and health is answered beside them", async () => {
     await using harness = await ControlHarness.open({ http: "  connections: 20\n" });
-    const streams = await Promise.all(
-      Array.from({ length: 30 }, () =>
-        connect(
-          harness,
-          head(
-            harness,
-            "GET /v1/events HTTP/1.1",
-            "accept: text/event-stream",
-            `authorization: Bearer ${tokens.viewer}`,
-          ),
-        ),
-      ),
-    );
+    const lines = ["GET /v1/events HTTP/1.1", "accept: text/event-stream", `authorization: Bearer ${tokens.viewer}`];
+    const begin = (): Promise<Client> => connect(harness, head(harness, ...lines));
+    const streams = await Promise.all(Array.from({ length: 30 }, begin));
     await until("each has its answer or is closed", () =>
       streams.every(({ text, isClosed }) => isClosed || text.startsWith("HTTP/1.1 200")),
     );

@@ -154,8 +154,8 @@ describe("calls that must not be repeated", () => {
     const effects = (): number => harness.sandbox.state.effectsOn(key)["sendSimSms"] ?? 0;
     harness.sandbox.faults.next("lost-answer", 1, "sendSimSms");
     const body = `simId,payload\n${key},hello\n`;
-    const { runId } = await requests.start("operation=send-sms", body);
-    expect(await requests.ended(runId)).toMatchObject({ state: "completed", counts: { unknown: 1 } });
+    const { runId, ...ended } = await requests.complete("operation=send-sms", body);
+    expect(ended).toMatchObject({ state: "completed", counts: { unknown: 1 } });
     const [row] = await requests.rowsOf(runId);
     expect(row).toMatchObject({ outcome: "unknown", attempts: 1, inputs: { payload: "hello" }, changes: [] });
     expect(row?.reason).toMatch(/^sent at \d{4}-.*It is not sent again: it may have been done$/);
@@ -228,8 +228,7 @@ describe("single SIMs", () => {
   test("a SIM is read from the platform with its statuses and its rows in runs", async () => {
     const key = harness.simId(7);
     const body = `simId,groupId\n${key},${harness.sandbox.state.groups.all[0]?.groupId}\n`;
-    const { runId } = await requests.start("operation=set-group&name=regroup", body);
-    await requests.ended(runId);
+    const { runId } = await requests.complete("operation=set-group&name=regroup", body);
     const groupId = harness.sandbox.state.groups.all[0]?.groupId;
     expect(await requests.ask(`/v1/sims/${key}/fresh`)).toMatchObject({ simId: key, groupId });
     expect(await requests.ask(`/v1/sims/${key}`)).toMatchObject({ groupId });

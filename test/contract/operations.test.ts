@@ -51,13 +51,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(plan).toMatchObject({ operation: name, calls: 2, problems: [], hasUndo: operation.undo.length > 0 });
     expect(plan.costly).toBe(operation.danger === "costly" && operation.costlyWhen === null ? 2 : 0);
     const confirm = operation.danger === "irreversible" ? "&confirm=2" : "";
-    const { runId } = await requests.start(`operation=${name}${confirm}`, file);
-    await requests.ended(runId);
-    const rows = await requests.rowsOf(runId);
-    expect(rows.map(({ outcome, reason }) => [outcome, reason])).toEqual([
-      ["done", ""],
-      ["done", ""],
-    ]);
+    const { runId } = await requests.complete(`operation=${name}${confirm}`, file);
+    const rows = await doneRows(runId);
     for (const [i, { changes }] of rows.entries()) {
       const sim = await requests.ask<Record<string, unknown>>(`/v1/sims/${simIds[i]}`);
       for (const { field, after } of changes) expect(valueAt(sim, field), field).toBe(after);
@@ -66,15 +61,22 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   });
 });
 
+/** The rows of a run, all of which are done. */
+async function doneRows(runId: string): ReturnType<typeof requests.rowsOf> {
+  const rows = await requests.rowsOf(runId);
+  expect(rows.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+    ["done", ""],
+    ["done", ""],
+  ]);
+  return rows;
+}
+
 /** An undo brings back what was there before. */
 async function undo(runId: string): Promise<void> {
   const rows = await requests.rowsOf(runId);
   const { runId: undoId } = await requests.ask<RunReport>(`/v1/runs/${runId}/undo`, { method: "POST" });
   await requests.ended(undoId);
-  expect((await requests.rowsOf(undoId)).map(({ outcome, reason }) => [outcome, reason])).toEqual([
-    ["done", ""],
-    ["done", ""],
-  ]);
+  await doneRows(undoId);
   for (const { key, changes } of rows) {
     const sim = await requests.ask<Record<string, unknown>>(`/v1/sims/${key}`);
     for (const { field, before } of changes) expect(valueAt(sim, field), field).toBe(before);

@@ -2,10 +2,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { PlanDocument, RunReport } from "#jobs/runs/contract.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
 import { runCommand } from "./support/run-command.ts";
-import { csv, workerOfFile } from "./support/run-requests.ts";
+import { workerOfFile } from "./support/run-requests.ts";
 
 const { harness, requests } = await workerOfFile({ sandbox: { sims: 20 } });
 
@@ -15,18 +15,22 @@ const file = (from: number, to: number, speedClass: string): string =>
     .map((place) => `${harness.simId(place)},${speedClass}\n`)
     .join("")}`;
 const classOf = (place: number) => harness.sandbox.state.speedClassOf(harness.simId(place));
+/** Pauses a run, and waits until it stands still. */
+async function pause(runId: string): Promise<void> {
+  await requests.ask(`/v1/runs/${runId}/pause`, { method: "POST" });
+  await until("it stands still", async () => (await harness.runs.record(runId)).isHeld === false);
+}
 const show = (runId: string) => requests.ask<RunReport>(`/v1/runs/${runId}`);
 
 test("the run that starts last wins, and its plan, both reports and the results say so", async () => {
   const older = await requests.start("rate=6", file(0, 12, "s1.slow"));
   await until("the older run has made a call", async () => (await show(older.runId)).counts.done > 0);
-  await requests.ask(`/v1/runs/${older.runId}/pause`, { method: "POST" });
-  await until("it stands still", async () => (await harness.runs.record(older.runId)).isHeld === false);
+  await pause(older.runId);
   const { pending } = (await show(older.runId)).counts;
   const sentence = `${pending} SIMs have pending changes in run ${older.runId}; they will be superseded`;
 
   const rows = file(0, 14, "s1.fast");
-  const plan = await requests.ask<PlanDocument>("/v1/plans", { method: "POST", body: rows, headers: csv });
+  const plan = await requests.plan("", rows);
   expect(plan.supersedes).toEqual([{ runId: older.runId, sims: pending }]);
   expect(plan.warnings).toContain(sentence);
   const path = join(harness.folder, "fleet.csv");
@@ -53,11 +57,9 @@ test("the run that starts last wins, and its plan, both reports and the results 
 
 test("the plan of an undo says what it supersedes", async () => {
   await requests.become({ speedClass: "s1.slow" }, [15, 16]);
-  const changed = await requests.start("", file(15, 17, "s1.fast"));
-  await requests.ended(changed.runId);
+  const changed = await requests.complete("", file(15, 17, "s1.fast"));
   const waiting = await requests.start("rate=1", file(14, 17, "s1.minimum"));
-  await requests.ask(`/v1/runs/${waiting.runId}/pause`, { method: "POST" });
-  await until("it stands still", async () => (await harness.runs.record(waiting.runId)).isHeld === false);
+  await pause(waiting.runId);
   const sentence = `2 SIMs have pending changes in run ${waiting.runId}; they will be superseded`;
   const plan = await requests.planOf({ undoOf: changed.runId });
   expect(plan.warnings).toEqual([sentence]);
@@ -69,18 +71,12 @@ test("the plan of an undo says what it supersedes", async () => {
 
 test("a speed class that the platform definition does not list is invalid, unless it is allowed", async () => {
   const body = file(18, 20, "s1.fsat");
-  const post = (query: string) =>
-    requests.ask<PlanDocument>(`/v1/plans?${query}`, { method: "POST", body, headers: csv });
-  const plan = await post("");
-  const message = expect.stringContaining(
-    "lists no speed class s1.fsat, so it would be rejected. Did you mean s1.fast?",
-  );
-  expect(plan).toMatchObject({
-    calls: 0,
-    verdicts: { invalid: 2 },
-    problems: [{ code: "value-invalid", message }, {}],
-  });
-  expect(await post("allowUnlisted=true")).toMatchObject({ calls: 2, verdicts: { change: 2, invalid: 0 } });
+  const plan = await requests.plan("", body);
+  const why = "lists no speed class s1.fsat, so it would be rejected. Did you mean s1.fast?";
+  const problems = [{ code: "value-invalid", message: expect.stringContaining(why) as string }, {}];
+  expect(plan).toMatchObject({ calls: 0, verdicts: { invalid: 2 }, problems });
+  const allowed = await requests.plan("allowUnlisted=true", body);
+  expect(allowed).toMatchObject({ calls: 2, verdicts: { change: 2, invalid: 0 } });
   const path = join(harness.folder, "unlisted.csv");
   await writeFile(path, body);
   const refused = await runCommand(harness, ["plan", path], "remote");

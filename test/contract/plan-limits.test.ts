@@ -41,8 +41,7 @@ describe("a plan that is not started", () => {
 
   test("an expired plan is not found, and cannot be started or deleted", async () => {
     const { harness, id } = await setup();
-    const redis = harness.redis();
-    for (const key of await redis.keys(`*${id}*`)) await redis.pexpire(key, 1);
+    for (const key of await harness.redis().keys(`*${id}*`)) await harness.redis().pexpire(key, 1);
     await new Promise((resolve) => setTimeout(resolve, 5));
     for (const [method, path] of [
       ["GET", `/v1/plans/${id}`],
@@ -109,10 +108,8 @@ describe("plan limits per caller", () => {
     expect(statuses.filter((status) => status === 201).length).toBeLessThanOrEqual(5);
     expect(new Set(statuses)).toEqual(new Set([201, 429]));
     const refusals = answers.filter(({ status }) => status === 429);
-    expect(await refusals[0]?.json()).toMatchObject({
-      code: "PLAN_LIMIT",
-      detail: expect.stringMatching(/plansPerCaller.*DELETE/) as unknown,
-    });
+    const detail = expect.stringMatching(/plansPerCaller.*DELETE/) as unknown;
+    expect(await refusals[0]?.json()).toMatchObject({ code: "PLAN_LIMIT", detail });
     expect(Number(refusals[0]?.headers.get("retry-after"))).toBeGreaterThan(0);
     const kept = await listed(harness, "?state=planned");
     expect(kept.length).toBe(statuses.filter((status) => status === 201).length);
@@ -134,11 +131,9 @@ describe("plan limits per caller", () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => plan(harness, "operator", large)));
     const made = answers.filter(({ status }) => status === 201);
     expect(made.length).toBeLessThanOrEqual(2);
+    const refusal = { code: "PLAN_LIMIT", detail: expect.stringMatching(/planBytes/) as unknown };
     for (const refused of answers.filter(({ status }) => status !== 201)) {
-      expect([refused.status, await refused.json()]).toMatchObject([
-        429,
-        { code: "PLAN_LIMIT", detail: expect.stringMatching(/planBytes/) as unknown },
-      ]);
+      expect([refused.status, await refused.json()]).toMatchObject([429, refusal]);
     }
     const body = harness.csv(50).padEnd(30_000, "\n");
     const run = await harness.upload("/v1/runs", body);

@@ -104,24 +104,15 @@ describe("a retry of an unsafe run", () => {
 test("a run is retried once it is over, with the rows that are left, and as often as wanted", async () => {
   const { runId } = await requests.start("operation=put-tag&rate=1&set.tagName=a", file("tagValue", 9, 12, "b"));
   const conflict = (detail: string) => ({ status: 409, body: { code: "RUN_STATE_CONFLICT", detail } });
-  expect(await retry(runId)).toMatchObject(
-    conflict(
-      `Run ${runId} is running; only a finished run can be retried: wait until it ends, or cancel it with simfleet runs cancel ${runId}`,
-    ),
-  );
+  const end = `wait until it ends, or cancel it with simfleet runs cancel ${runId}`;
+  const running = `Run ${runId} is running; only a finished run can be retried: ${end}`;
+  expect(await retry(runId)).toMatchObject(conflict(running));
   await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
   const { counts } = await requests.ended(runId);
-  expect(await requests.send(`/v1/runs/${runId}/resume`, { method: "POST" })).toMatchObject(
-    conflict(
-      `Run ${runId} is cancelled and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}`,
-    ),
-  );
-  for (let n = 0; n < 2; n += 1) {
-    expect(await retry(runId)).toMatchObject({
-      status: 202,
-      body: { retryOf: runId, counts: { total: counts.cancelled } },
-    });
-  }
+  const over = `Run ${runId} is cancelled and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}`;
+  expect(await requests.send(`/v1/runs/${runId}/resume`, { method: "POST" })).toMatchObject(conflict(over));
+  const again = { retryOf: runId, counts: { total: counts.cancelled } };
+  for (let n = 0; n < 2; n += 1) expect(await retry(runId)).toMatchObject({ status: 202, body: again });
 });
 
 test("a retry of one of two rows that share a call counts that row alone", async () => {
@@ -135,8 +126,7 @@ test("a retry of one of two rows that share a call counts that row alone", async
 
 test("an undo by calls that must not be repeated is made once", async () => {
   await requests.become({ tags: { name: "old" } }, [12, 13]);
-  const { runId } = await requests.start("operation=rename-once", file("name", 12, 14, "new"));
-  await requests.ended(runId);
+  const { runId } = await requests.complete("operation=rename-once", file("name", 12, 14, "new"));
   const undo = () => requests.send(`/v1/runs/${runId}/undo`, { method: "POST" });
   const answers = await Promise.all([undo(), undo()]);
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 409]);
@@ -216,8 +206,7 @@ describe("irreversible calls", () => {
 
   test("an undo by irreversible calls is confirmed with their number", async () => {
     await requests.become({ tags: { name: "old" } }, [18, 19]);
-    const { runId } = await requests.start("operation=rename", file("name", 18, 20, "new"));
-    await requests.ended(runId);
+    const { runId } = await requests.complete("operation=rename", file("name", 18, 20, "new"));
     expect(await requests.planOf({ undoOf: runId })).toMatchObject({
       operation: "rename-for-good",
       calls: 2,
@@ -229,8 +218,7 @@ describe("irreversible calls", () => {
 
 test("the plan of an undo and of a retry counts calls that cost money", async () => {
   await requests.become({ status: "active" }, [20, 21]);
-  const { runId } = await requests.start("operation=suspend", file("note", 20, 22, ""));
-  await requests.ended(runId);
+  const { runId } = await requests.complete("operation=suspend", file("note", 20, 22, ""));
   const undo = { operation: "activate", rows: 2, calls: 2, irreversible: 0, warnings: [] };
   expect(await requests.planOf({ undoOf: runId })).toMatchObject({ ...undo, costly: 2 });
   // A SIM that is no longer suspended is left alone.
@@ -248,20 +236,13 @@ test("the plan of an undo and of a retry counts calls that cost money", async ()
 });
 
 test("a value with a line break counts as unchanged, and is restored by an undo", async () => {
-  const set = async (value: string): Promise<string> => {
-    const { runId } = await requests.start(
-      "operation=put-tag&set.tagName=note",
-      file("tagValue", 25, 26, `"${value}"`),
-    );
-    await requests.ended(runId);
-    return runId;
-  };
+  const [query, rows] = ["operation=put-tag&set.tagName=note", file("tagValue", 25, 26, '"new\nnote"')];
   await requests.become({ tags: { note: "old\nnote" } }, [25]);
-  const runId = await set("new\nnote");
+  const { runId } = await requests.complete(query, rows);
   expect(await requests.rowsOf(runId)).toMatchObject([
     { outcome: "done", changes: [{ field: "tags.note", before: "old\nnote", after: "new\nnote" }] },
   ]);
-  const plan = await requests.plan("operation=put-tag&set.tagName=note", file("tagValue", 25, 26, '"new\nnote"'));
+  const plan = await requests.plan(query, rows);
   expect(plan.verdicts).toMatchObject({ unchanged: 1, change: 0 });
   const undo = await requests.ask<RunReport>(`/v1/runs/${runId}/undo`, { method: "POST" });
   expect(await requests.ended(undo.runId)).toMatchObject({ counts: { done: 1 } });

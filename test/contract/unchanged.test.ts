@@ -11,8 +11,8 @@ import { RunRequests } from "./support/run-requests.ts";
 
 const rows = 20;
 const harness = await ControlHarness.ofFile({ works: true, sandbox: { sims: rows + 5, limits: { Sim: 1_000 } } });
-const first = await post<{ runId: string }>("runs");
-await until("the first run is over", async () => (await harness.runs.show(first.runId)).state === "completed");
+const requests = new RunRequests(harness);
+await requests.complete("", harness.csv(rows));
 
 async function post<T = PlanReport>(path: string, body: string | Buffer = harness.csv(rows)): Promise<T> {
   const headers = { "content-type": "text/csv" };
@@ -24,12 +24,9 @@ const sent = ({ calls, verdicts, unchangedSkipped }: PlanReport) => [verdicts.un
 test("the same file again makes no call, unless it is asked for", async () => {
   expect(sent(await post("plans"))).toEqual([rows, rows, 0]);
   expect(sent(await post("plans?skipUnchanged=false"))).toEqual([rows, 0, rows]);
-  const again = await post<{ runId: string; state: string }>("runs");
-  expect(await harness.runs.show(again.runId)).toMatchObject({
-    state: "completed",
-    calls: 0,
-    counts: { skipped: rows, done: 0 },
-  });
+  const { runId } = await post<RunReport>("runs");
+  const counts = { skipped: rows, done: 0 };
+  expect(await harness.runs.show(runId)).toMatchObject({ state: "completed", calls: 0, counts });
 });
 
 test("rows are sent whose record is older than a day, unless they are to be skipped in any case", async () => {
@@ -65,45 +62,54 @@ test("the command says what is sent, and --send-unchanged sends it all", async (
   expect([all.code, all.stdout]).toEqual([0, expect.stringContaining("20 of 20 done")]);
 });
 
-test("a plan, its run and its undo say what changes: the account, and values before and after with counts", async () => {
+const account = { profile: "default", operator: "OP0000000001", operation: "set-speed-class" };
+
+/** Changes two SIMs by a plan of which two more rows contradict each other. */
+async function change() {
   const [a, b, c] = Array.from({ length: 3 }, (_, n) => harness.simId(n));
   const file = `simId,speedClass\n${a},s1.minimum\n${b},s1.minimum\n${c},s1.slow\n${c},s1.fast\n`;
-  const plan = await post<PlanReport & { planId: string }>("plans?partial=true", file);
-  const account = { profile: "default", operator: "OP0000000001", operation: "set-speed-class" };
+  const plan = await requests.plan("partial=true", file);
+  const { runId } = await requests.ask<RunReport>(`/v1/runs?planId=${plan.planId}`, { method: "POST" });
+  return { plan, runId, run: await requests.ended(runId) };
+}
+
+/** Undoes a run. @returns the id of the run that does it */
+async function undo(runId: string): Promise<string> {
+  const { runId: undoId } = await requests.ask<RunReport>(`/v1/runs/${runId}/undo`, { method: "POST" });
+  return (await requests.ended(undoId)).runId;
+}
+
+test("a plan, its run and its undo say what changes: the account, and values before and after with counts", async () => {
+  const { plan, run, runId } = await change();
   const changes = [{ from: "s1.fast", to: "s1.minimum", count: 2 }];
-  expect(plan).toMatchObject({ ...account, changes, changesInAll: 2 });
-  const started = await harness.ask(`/v1/runs?planId=${plan.planId}`, { as: "operator", method: "POST" });
-  const { runId } = (await started.json()) as RunReport;
-  await until("the run is over", async () => (await harness.runs.show(runId)).state === "completed");
-  expect(await harness.runs.show(runId)).toMatchObject({ ...account, changes, changesInAll: 2 });
-  expect(await new RunRequests(harness).planOf({ undoOf: runId })).toMatchObject({
-    ...account,
-    changes: [{ from: "s1.minimum", to: "s1.fast", count: 2 }],
-  });
-  const undone = await harness.ask(`/v1/runs/${runId}/undo`, { as: "operator", method: "POST" });
-  const { runId: undoId } = (await undone.json()) as RunReport;
-  await until("it is undone", async () => (await harness.runs.show(undoId)).state === "completed");
-  const again = await harness.ask(`/v1/runs/${runId}/undo`, { as: "operator", method: "POST" });
-  expect([again.status, await again.json()]).toMatchObject([
-    409,
-    {
-      detail: `Run ${runId} was not undone: nothing to restore (2 rows: it has s1.fast now, not s1.minimum from the run). Nothing was started`,
-    },
-  ]);
+  for (const each of [plan, run]) expect(each).toMatchObject({ ...account, changes, changesInAll: 2 });
+  const back = [{ from: "s1.minimum", to: "s1.fast", count: 2 }];
+  expect(await requests.planOf({ undoOf: runId })).toMatchObject({ ...account, changes: back });
+  await undo(runId);
+});
+
+test("a second undo is refused, since there is nothing to restore", async () => {
+  const { runId } = await change();
+  await undo(runId);
+  const why = "nothing to restore (2 rows: it has s1.fast now, not s1.minimum from the run)";
+  const detail = `Run ${runId} was not undone: ${why}. Nothing was started`;
+  const again = await requests.send(`/v1/runs/${runId}/undo`, { method: "POST" });
+  expect(again).toMatchObject({ status: 409, body: { detail } });
   expect((await runCommand(harness, ["runs", "undo", runId, "--yes", "--no-sync"], "remote")).code).toBe(2);
-  const { entries } = (await (await harness.ask("/v1/audit?limit=20", { as: "admin" })).json()) as {
-    entries: object[];
-  };
+});
+
+test("the audit log says what a run and its undo have changed", async () => {
+  const { runId } = await change();
+  const undoId = await undo(runId);
+  const { entries } = await requests.ask<{ entries: object[] }>("/v1/audit?limit=20", {}, "admin");
   const text = "set-speed-class on OP0000000001 (default)";
-  expect(entries).toContainEqual(
-    expect.objectContaining({ made: runId, about: `${text}: s1.fast → s1.minimum 2`, action: "POST /v1/runs" }),
-  );
+  const made = { made: runId, about: `${text}: s1.fast → s1.minimum 2`, action: "POST /v1/runs" };
+  expect(entries).toContainEqual(expect.objectContaining(made));
   const about = `undid ${runId} by ${undoId}: ${text}: s1.minimum → s1.fast 2`;
   expect(entries).toContainEqual(expect.objectContaining({ target: runId, made: undoId, about, result: "done" }));
 });
 
 test("a plan that leaves unchanged SIMs out looks again when it starts", async () => {
-  const requests = new RunRequests(harness);
   const plan = await requests.plan("skipUnchanged=true", harness.csv(3, "s1.standard"));
   await requests.become({ speedClass: "s1.standard" }, [0, 1]);
   const { runId } = await requests.ask<RunReport>(`/v1/runs?planId=${plan.planId}`, { method: "POST" });
@@ -116,15 +122,8 @@ test("a local command tells the audit log what it has done", async () => {
   writeFileSync(path, `simId,speedClass\n${harness.simId(1)},s1.slow\n`);
   const { stdout } = await runCommand(harness, ["apply", path, "--yes", "--detach"], "local");
   const listed = await runCommand(harness, ["audit", "list", "-n", "1", "--json"], "local");
-  expect(JSON.parse(listed.stdout)).toMatchObject({
-    entries: [
-      {
-        target: path,
-        made: stdout.trim(),
-        about: expect.stringMatching(/^set-speed-class on .* → s1\.slow 1$/) as string,
-      },
-    ],
-  });
+  const about = expect.stringMatching(/^set-speed-class on .* → s1\.slow 1$/) as string;
+  expect(JSON.parse(listed.stdout)).toMatchObject({ entries: [{ target: path, made: stdout.trim(), about }] });
 });
 
 test("a file that apply rejects leaves no plan behind", async () => {

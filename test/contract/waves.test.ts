@@ -158,9 +158,8 @@ describe("a run in waves with a gate", () => {
     expect(await rests(undoId)).toMatchObject({ state: "completed", undoOf: runId, submittedBy: `run:${runId}` });
     const { runs } = await ask<{ runs: RunReport[] }>("/runs?limit=100", undefined, "GET");
     expect(runs.filter(({ undoOf }) => undoOf === runId)).toHaveLength(1);
-    expect(ids.slice(0, 60).filter((id) => harness.sandbox.state.speedClassOf(id) === "s1.slow").length).toBeLessThan(
-      30,
-    );
+    const slow = ids.slice(0, 60).filter((id) => harness.sandbox.state.speedClassOf(id) === "s1.slow");
+    expect(slow.length).toBeLessThan(30);
   });
 
   test("a gate that the SIMs do not meet is refused before the first call, with the numbers", async () => {
@@ -180,21 +179,13 @@ describe("a run in waves with a gate", () => {
     const ids = take(30);
     const run = await rests((await start(ids, bad, { waves: "10,100%", minSample: "20" })).runId);
     expect(run).toMatchObject({ state: "completed", waves: { reads: 0, parts: [{ judged: 0, check: null }, {}] } });
-    const plan = [
-      "plan",
-      "ids.csv",
-      "--waves",
-      "10,20,100%",
-      "--gate",
-      gate,
-      "--min-sample",
-      "10",
-      "--speed-class",
-      "s1.fast",
-    ];
-    await writeFile(join(harness.folder, "ids.csv"), `simId\n${take(30).join("\n")}\n`);
-    plan[1] = join(harness.folder, "ids.csv");
-    const { stdout } = await runCommand(harness, plan, "local");
+  });
+
+  test("the plan of a run in waves says how many SIMs of each are judged, and how many meet the gate now", async () => {
+    const path = join(harness.folder, "ids.csv");
+    await writeFile(path, `simId\n${take(30).join("\n")}\n`);
+    const options = ["--waves", "10,20,100%", "--gate", gate, "--min-sample", "10", "--speed-class", "s1.fast"];
+    const { stdout } = await runCommand(harness, ["plan", path, ...options], "local");
     expect(stdout).toContain("waves of 10 (10 judged), 10 (10 judged), 10 SIMs");
     expect(stdout).toContain(`gate: ${gate} (now 100.0%, 100.0%, 100.0%), else pause; 20 SIMs read again`);
   });
@@ -346,9 +337,7 @@ describe("waves that cannot be run", () => {
     const ids = take(10);
     await expect(start(ids, "operation=terminate", { waves: "5,100%" })).rejects.toThrow("--confirm 10");
     const stays = { waves: "5,100%", gate: "simId exists >= 100%" };
-    expect(await rests((await start(ids, "operation=terminate&confirm=10", stays)).runId)).toMatchObject({
-      state: "completed",
-      counts: { done: 10 },
-    });
+    const run = await rests((await start(ids, "operation=terminate&confirm=10", stays)).runId);
+    expect(run).toMatchObject({ state: "completed", counts: { done: 10 } });
   });
 });

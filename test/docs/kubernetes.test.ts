@@ -120,6 +120,15 @@ function unknownFields(manifest: Manifest): string[] {
   return [...unread];
 }
 
+/** The folder of a mounted Secret, and one for copies of its keys. */
+function setupSecrets(): { from: string; to: string } {
+  const work = mkdtempSync(join(tmpdir(), "simfleet-secrets-"));
+  onTestFinished(() => rmSync(work, { recursive: true, force: true }));
+  const [from, to] = [join(work, "mounted"), join(work, "secrets")];
+  for (const place of [from, to, join(from, "..data")]) mkdirSync(place);
+  return { from, to };
+}
+
 describe("the Kubernetes manifests", () => {
   test.each(base.map((manifest) => [manifest.kind, manifest.metadata.name, manifest] as const))(
     "%s %s is valid for Kubernetes",
@@ -218,12 +227,9 @@ describe("the Kubernetes manifests", () => {
     }
   });
 
-  test("the secrets that the worker gets belong to its user and can be read by nobody else", () => {
+  test("the secrets that the worker gets belong to its user and can be read by it alone", () => {
     const [copy] = pod?.initContainers ?? [];
-    const work = mkdtempSync(join(tmpdir(), "simfleet-secrets-"));
-    onTestFinished(() => rmSync(work, { recursive: true, force: true }));
-    const [from, to] = [join(work, "mounted"), join(work, "secrets")];
-    for (const place of [from, to, join(from, "..data")]) mkdirSync(place);
+    const { from, to } = setupSecrets();
     writeFileSync(join(from, "auth-key"), "secret-example", { mode: 0o440 });
     const args = copy?.command?.slice(1, -2) ?? [];
     expect(copy?.command?.slice(-2)).toEqual(["/mounted", "/run/secrets/simfleet"]);
@@ -279,9 +285,8 @@ function withComponent(name: string): Manifest[] {
   return build(place);
 }
 
-test.skipIf(kustomize === undefined)(
-  `the component rotation may replace the keys of one Secret, and copies changed ones${withoutKustomize}`,
-  async () => {
+describe.skipIf(kustomize === undefined)(`overlays and components${withoutKustomize}`, () => {
+  test("the component rotation may replace the keys of one Secret", () => {
     const manifests = withComponent("rotation");
     const role = manifests.find(({ kind }) => kind === "Role") as unknown as { rules: object[] };
     expect(role.rules).toEqual([
@@ -289,53 +294,39 @@ test.skipIf(kustomize === undefined)(
     ]);
     const { spec } = manifests.find(({ kind }) => kind === "Deployment")?.spec.template ?? {};
     expect(spec).toMatchObject({ serviceAccountName: "simfleet-rotation", automountServiceAccountToken: true });
+  });
+
+  test("the component rotation copies keys that have changed", async () => {
+    const { spec } = withComponent("rotation").find(({ kind }) => kind === "Deployment")?.spec.template ?? {};
     const copier = spec?.containers.find(({ name }) => name === "secrets");
-    const work = mkdtempSync(join(tmpdir(), "simfleet-secrets-"));
-    const [from, to] = [join(work, "mounted"), join(work, "secrets")];
-    for (const place of [from, to, join(from, "..data")]) mkdirSync(place);
+    const { from, to } = setupSecrets();
     const copying = spawn(process.execPath, ["-e", copier?.command?.[2]?.replace("5000", "20") ?? "", from, to]);
-    onTestFinished(() => {
-      copying.kill("SIGKILL");
-      rmSync(work, { recursive: true, force: true });
-    });
+    onTestFinished(() => void copying.kill("SIGKILL"));
     const copy = join(to, "auth-key");
     for (const content of ["first", "second"]) {
       writeFileSync(join(from, "auth-key"), content);
       await until("the secret is copied", () => existsSync(copy) && readFileSync(copy, "utf8") === content);
       expect(statSync(copy).mode & 0o777).toBe(0o400);
     }
-  },
-);
+  });
 
-test.skipIf(kustomize === undefined)(
-  `the component gateway opens the gateway of the worker, with a token${withoutKustomize}`,
-  () => {
+  test("the component gateway opens the gateway of the worker, with a token", () => {
     const manifests = withComponent("gateway");
     const of = (kind: Manifest["kind"], name: string): Manifest["spec"] | undefined =>
       manifests.find((one) => one.kind === kind && one.metadata.name === name)?.spec;
     const deployment = of("Deployment", "simfleet-worker");
-    expect(deployment?.template.spec.containers[0]?.ports?.map(({ name }) => name).toSorted()).toEqual([
-      "gateway",
-      "http",
-    ]);
+    const opened = deployment?.template.spec.containers[0]?.ports?.map(({ name }) => name);
+    const served = of("Service", "simfleet")?.ports?.map(({ targetPort }) => targetPort);
+    for (const ports of [opened, served]) expect(ports?.toSorted()).toEqual(["gateway", "http"]);
     expect(deployment?.replicas).toBe(3);
-    expect(
-      of("Service", "simfleet")
-        ?.ports?.map(({ targetPort }) => targetPort)
-        .toSorted(),
-    ).toEqual(["gateway", "http"]);
-    expect(of("NetworkPolicy", "simfleet-worker")).toMatchObject({
-      ingress: [{ ports: [{ port: "http" }, { port: "gateway" }] }],
-    });
+    const ingress = [{ ports: [{ port: "http" }, { port: "gateway" }] }];
+    expect(of("NetworkPolicy", "simfleet-worker")).toMatchObject({ ingress });
     const settings = settingsOfWorker(manifests);
-    expect(settings).toMatchObject(settingsIn("components/gateway/settings.env"));
-    expect(settings).toMatchObject(settingsIn("base/settings.env"));
-  },
-);
+    for (const place of ["components/gateway", "base"])
+      expect(settings).toMatchObject(settingsIn(`${place}/settings.env`));
+  });
 
-test.skipIf(kustomize === undefined).each(overlays)(
-  `the overlay %s builds to valid manifests${withoutKustomize}`,
-  (overlay) => {
+  test.each(overlays)("the overlay %s builds to valid manifests", (overlay) => {
     const manifests = build(`${folder}/overlays/${overlay}`);
     const deployment = manifests.find(({ kind }) => kind === "Deployment");
     const names = deployment?.spec.template.spec.containers.map(({ name }) => name);
@@ -343,5 +334,5 @@ test.skipIf(kustomize === undefined).each(overlays)(
     expect(deployment?.spec.replicas).toBe(overlay === "several-workers" ? 3 : 1);
     const settings = settingsOfWorker(manifests);
     expect(settings?.["SIMFLEET_ENDPOINT_GLOBAL"]).toMatch(overlay === "sandbox" ? /127\.0\.0\.1:8787/ : /^https:/);
-  },
-);
+  });
+});

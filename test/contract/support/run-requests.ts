@@ -90,6 +90,11 @@ export class RunRequests {
     return this.ask(`/v1/runs?${query}`, { method: "POST", body: file, headers: csv });
   }
 
+  /** Starts a run from a file, and waits until it has ended. @param query of `/v1/runs` */
+  async complete(query: string, file: string): Promise<RunReport> {
+    return this.ended((await this.start(query, file)).runId);
+  }
+
   /** @param query of `/v1/plans` */
   plan(query: string, file: string): Promise<PlanDocument> {
     return this.ask(`/v1/plans?${query}`, { method: "POST", body: file, headers: csv });

@@ -89,8 +89,11 @@ export function formsOf(secret: string): string[] {
   return [...texts, ...addresses, ...base64, ...base64url, hex, hex.toUpperCase()];
 }
 
+/** The forms of secrets that are in a text. Files are read as Latin-1, in which a letter beyond ASCII is two. */
 export function found(text: string, secrets: readonly string[]): string[] {
-  return secrets.flatMap((secret) => [...new Set(formsOf(secret))].filter((form) => text.includes(form)));
+  const isIn = (form: string): boolean =>
+    [form, Buffer.from(form).toString("latin1")].some((one) => text.includes(one));
+  return secrets.flatMap((secret) => [...new Set(formsOf(secret))].filter(isIn));
 }
 
 /** What other users of the machine see of a process. */

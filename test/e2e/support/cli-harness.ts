@@ -42,7 +42,7 @@ async function open({
   env: given,
   config,
   secretFiles = {},
-  rows,
+  rows: fleetRows,
   isSoracom,
   isProcessPerCommand = false,
   ...sandboxOptions
@@ -232,7 +232,7 @@ async function open({
       await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     },
   };
-  if (rows !== undefined) await harness.fleet("fleet.csv", rows);
+  if (fleetRows !== undefined) await harness.fleet("fleet.csv", fleetRows);
   return harness;
 }
 
