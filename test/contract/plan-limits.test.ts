@@ -55,7 +55,7 @@ describe("a plan that is not started", () => {
     }
   });
 
-  test("it is listed as a run only if its state is asked for, and emits no event before it is started", async () => {
+  test("it is listed as a run only if its state is asked for, with its rows", async () => {
     const { harness, id } = await setup();
     expect(await listed(harness)).toEqual([]);
     expect(await listed(harness, "?state=planned")).toEqual([id]);
@@ -64,6 +64,10 @@ describe("a plan that is not started", () => {
     expect(await rows.json()).toMatchObject({ rows: [{ line: 2, outcome: "pending" }, { line: 3 }] });
     const ofSim = await harness.ask(`/v1/sims/${harness.simId(0)}/runs`, { as: "viewer" });
     expect(await ofSim.json()).toMatchObject({ runs: [] });
+  });
+
+  test("it emits no event before it is started, and is a run from then on", async () => {
+    const { harness, id } = await setup();
     const kinds = async (): Promise<string[]> => {
       const answer = await harness.ask("/v1/events?type=run.*", { as: "viewer" });
       return ((await answer.json()) as { events: { type: string }[] }).events.map(({ type }) => type);

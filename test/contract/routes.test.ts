@@ -17,7 +17,7 @@ interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-const prepared = await prepare();
+const prepared = await setup();
 const harness = (): ControlHarness => prepared.harness;
 const description = (await (await harness().ask("/docs/json")).json()) as Description;
 const routes = routesOf(operations());
@@ -197,7 +197,7 @@ describe.each(Object.entries(routes))("%s", (name, { role, status, example }) =>
 });
 
 /** A fleet that was read, and a run in each of the states that the examples need. */
-async function prepare(): Promise<Prepared> {
+async function setup(): Promise<Prepared> {
   const worker = await ControlHarness.open({
     works: true,
     more: [tickets],

@@ -184,8 +184,8 @@ describe("a run in waves with a gate", () => {
   test("the plan of a run in waves says how many SIMs of each are judged, and how many meet the gate now", async () => {
     const path = join(harness.folder, "ids.csv");
     await writeFile(path, `simId\n${take(30).join("\n")}\n`);
-    const options = ["--waves", "10,20,100%", "--gate", gate, "--min-sample", "10", "--speed-class", "s1.fast"];
-    const { stdout } = await runCommand(harness, ["plan", path, ...options], "local");
+    const words = ["--waves", "10,20,100%", "--gate", gate, "--min-sample", "10", "--speed-class", "s1.fast"];
+    const { stdout } = await runCommand(harness, ["plan", path, ...words], "local");
     expect(stdout).toContain("waves of 10 (10 judged), 10 (10 judged), 10 SIMs");
     expect(stdout).toContain(`gate: ${gate} (now 100.0%, 100.0%, 100.0%), else pause; 20 SIMs read again`);
   });

@@ -8,7 +8,8 @@ const newSimsSlow = `automations:
   new-sims-slow: { on: sim.added, where: "speedClass!=s1.minimum", job: apply, speedClass: s1.minimum }
 `;
 
-function open(config: string): Promise<CliHarness> {
+/** A harness with these automations. */
+function setup(config: string): Promise<CliHarness> {
   const secretFiles = { "hook-secret": secret };
   return CliHarness.open({ sims: 20, config, secretFiles, env: { SIMFLEET_COVERAGE: "g" } });
 }
@@ -21,7 +22,7 @@ function appear(harness: CliHarness, classes: readonly string[]): string[] {
 }
 
 test.concurrent("an operator can see, pause, preview, and replay an automation", async () => {
-  await using harness = await open(newSimsSlow);
+  await using harness = await setup(newSimsSlow);
   await harness.run(["sims", "sync"]);
   await harness.worker();
   await until("it is followed", async () => (await harness.run(["automations", "list"])).stdout.includes(" active "));

@@ -13,7 +13,7 @@ const has = (program: string): boolean =>
 const reason = (shell: string): string => unless(has(shell), `no ${shell} here`);
 
 /** A harness with a folder of its own, and `simfleet` on the PATH. */
-async function open(): Promise<CliHarness> {
+async function setup(): Promise<CliHarness> {
   const harness = await CliHarness.open({ env: { SIMFLEET_PROFILE: "default" } });
   await mkdir(harness.path("bin"));
   await writeFile(harness.path("bin/simfleet"), `#!/bin/sh\nexec ${harness.commandLine([])} "$@"\n`);
@@ -50,14 +50,14 @@ describe.concurrent("a Tab", () => {
     ["zsh", "zsh -f -i; autoload -U compinit; compinit -u; source <(simfleet completion zsh)"],
   ])("completes commands, options and files in %s", async (name, shell) => {
     if (!has(name)) return console.log(`skipped: no ${name} here`);
-    await using harness = await open();
+    await using harness = await setup();
     await harness.fleet("fleet-one.csv", 1);
     await harness.fleet("other.csv", 1);
     expect(await afterTab(harness, shell, Object.keys(lines))).toEqual(Object.values(lines));
   });
 
   test.skipIf(!has("fish"))(`completes commands, options and files in fish${reason("fish")}`, async () => {
-    await using harness = await open();
+    await using harness = await setup();
     await harness.fleet("fleet-one.csv", 1);
     await harness.fleet("other.csv", 1);
     const env = environmentOf(harness);

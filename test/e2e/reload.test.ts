@@ -8,8 +8,8 @@ const nightly = 'schedules: { nightly: { cron: "0 3 * * *", job: sync } }\n';
 // Not each second: on a slow machine the last sync would be in progress at each look.
 const often = 'schedules: { often: { cron: "*/3 * * * * *", job: sync } }\n';
 
-async function withWorker(sims = 100): Promise<{ harness: CliHarness; worker: RunningProcess }> {
-  const harness = await CliHarness.open({ sims, limits: { Sim: 400 }, config: nightly });
+async function setup(sims = 100): Promise<{ harness: CliHarness; worker: RunningProcess }> {
+  const harness = await CliHarness.open({ sims, rows: sims, limits: { Sim: 400 }, config: nightly });
   return { harness, worker: await harness.worker() };
 }
 
@@ -44,7 +44,7 @@ const events = async (harness: CliHarness): Promise<string> =>
 
 describe.concurrent("the configuration of a running worker", () => {
   test("changed tasks are taken without a restart, and check, /healthz and events name them or say why not", async () => {
-    const { harness, worker } = await withWorker();
+    const { harness, worker } = await setup();
     await using _ = harness;
     await harness.write("simfleet.yaml", often.replace("sync", "nothing"));
     await until("it is rejected", async () => (await events(harness)).includes("configuration.rejected"));
@@ -75,7 +75,7 @@ describe.concurrent("the configuration of a running worker", () => {
   });
 
   test("a change that comes while the worker restarts its work is taken next", async () => {
-    const { harness, worker } = await withWorker();
+    const { harness, worker } = await setup();
     await using _ = harness;
     await harness.write("simfleet.yaml", often);
     await worker.said(/restarts its work/);
@@ -85,9 +85,8 @@ describe.concurrent("the configuration of a running worker", () => {
   });
 
   test("a run goes on while its worker takes changed tasks", async () => {
-    const { harness, worker } = await withWorker(1_500);
+    const { harness, worker } = await setup(1_500);
     await using _ = harness;
-    await harness.fleet("fleet.csv", 1_500);
     const runId = (await harness.run(["apply", "fleet.csv", "--yes", "--detach"])).stdout.trim();
     await harness.untilChanges(20);
     await harness.write("simfleet.yaml", often);
@@ -99,7 +98,7 @@ describe.concurrent("the configuration of a running worker", () => {
   });
 
   test("a command and a worker with other tasks say so, and the newer worker runs its schedules alone", async () => {
-    const { harness, worker } = await withWorker();
+    const { harness, worker } = await setup();
     await using _ = harness;
     await harness.write("other.yaml", often);
     const env = { SIMFLEET_CONFIG: "other.yaml" };

@@ -11,7 +11,7 @@ automations:
   slow-down: { on: sim.usage-crossed, where: event.threshold=much, job: apply, speedClass: s1.minimum, rate: 240 }
 `;
 
-function open(config: string, files: Readonly<Record<string, string>> = { "usage.yaml": deployment }) {
+function setup(config: string, files: Readonly<Record<string, string>> = { "usage.yaml": deployment }) {
   const env = { SIMFLEET_COVERAGE: "g" };
   return CliHarness.open({ sims: 20, operations: "all", exportMs: 0, config, secretFiles: files, env });
 }
@@ -27,7 +27,7 @@ function used({ sandbox }: CliHarness): string[] {
 }
 
 test.concurrent("a command reads the usage, and lists and exports show it", async () => {
-  await using harness = await open("deployment: ./usage.yaml\n");
+  await using harness = await setup("deployment: ./usage.yaml\n");
   await harness.run(["sims", "sync"]);
   const { document } = await harness.json<{ calls: number; sims: number }>(["sims", "sync", "--usage"]);
   expect(document).toMatchObject({ isOver: true, calls: 4, sims: used(harness).length });
@@ -42,7 +42,7 @@ test.concurrent("a command reads the usage, and lists and exports show it", asyn
 });
 
 test.concurrent("an export is refused without a host that it may be downloaded from", async () => {
-  await using harness = await open("deployment: ./usage.yaml\n", { "usage.yaml": "extends: soracom\nbrand: Svc\n" });
+  await using harness = await setup("deployment: ./usage.yaml\n", { "usage.yaml": "extends: soracom\nbrand: Svc\n" });
   await harness.run(["sims", "sync"]);
   const { code, stderr } = await harness.run(["sims", "sync", "--usage"]);
   expect([code, stderr]).toEqual([2, expect.stringContaining("downloads.hosts of the platform definition is empty")]);
@@ -50,7 +50,7 @@ test.concurrent("an export is refused without a host that it may be downloaded f
 });
 
 test.concurrent("a schedule reads the usage, and an automation slows each SIM over a threshold once, despite a kill", async () => {
-  await using harness = await open(slowDown);
+  await using harness = await setup(slowDown);
   await harness.run(["sims", "sync"]);
   const over = used(harness);
   const { state } = harness.sandbox;

@@ -15,7 +15,7 @@ const lanes = 4;
 const gate = "sessionStatus.online=true >= 95%";
 
 /** A fleet that is online, of which 30 % go offline with a change of their class. */
-async function openFleet(seed: number): Promise<CliHarness> {
+async function setup(seed: number): Promise<CliHarness> {
   const harness = await CliHarness.open({
     isSoracom: true,
     seed,
@@ -53,7 +53,7 @@ async function undosOf(harness: CliHarness, { runId, reason = "" }: RunReport): 
 
 async function killInWave(seed: number): Promise<string | undefined> {
   const hasUndo = seed % 3 === 0;
-  await using harness = await openFleet(seed);
+  await using harness = await setup(seed);
   const worker = await harness.worker();
   const waves = ["--waves", `${wave},100%`, "--soak", "1s", "--gate", gate, "--on-failure", hasUndo ? "undo" : "pause"];
   const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach", "--send-unchanged", ...waves]);

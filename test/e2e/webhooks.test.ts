@@ -16,7 +16,7 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const list = ["webhooks", "deliveries", "list"];
 
 /** @param webhooks lines of the section */
-function open(webhooks: string, { env, ...options }: CliHarnessOptions = {}): Promise<CliHarness> {
+function setup(webhooks: string, { env, ...options }: CliHarnessOptions = {}): Promise<CliHarness> {
   const config = `webhooks:\n${webhooks}`;
   return CliHarness.open({
     config,
@@ -53,7 +53,7 @@ function typesAt({ received }: Receiver): string[] {
 
 test.concurrent("a completed run is reported by webhook messages that the endpoint can verify", async () => {
   await using receiver = await openReceiver(secret);
-  await using harness = await open(opsAt(receiver.url));
+  await using harness = await setup(opsAt(receiver.url));
   await harness.worker();
   const runId = await runSome(harness);
   await until("both messages have come", () => receiver.received.length === 2);
@@ -78,7 +78,7 @@ test.concurrent("a completed run is reported by webhook messages that the endpoi
 test.concurrent("a chat receives sentences, and its address is never revealed", async () => {
   await using chat = await startPlatform((_, response) => response.writeHead(500).end("no such hook"));
   const token = "T0AXQ7/B0KZJW/canary-9f8e7d6c5b4a";
-  await using harness = await open(`  chat: { urlFile: chat-url, format: slack, events: ["run.completed"] }\n`, {
+  await using harness = await setup(`  chat: { urlFile: chat-url, format: slack, events: ["run.completed"] }\n`, {
     isProcessPerCommand: true, // so that no command knows, and hides, what another one has as a secret
     env: { SIMFLEET_LOG_LEVEL: "trace" },
   });

@@ -140,7 +140,7 @@ function unpacked(value: Buffer): string {
 }
 
 /** The content of every file of a folder, Redis's own among them. @param isExempt by the path in the folder */
-export async function textsIn(folder: string, isExempt = (_: string) => false): Promise<string> {
+export async function textsIn(folder: string, isExempt: (path: string) => boolean = () => false): Promise<string> {
   const entries = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
   const paths = entries.map((entry) => join(entry.parentPath, entry.name));
   return paths
