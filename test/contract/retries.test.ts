@@ -207,11 +207,8 @@ describe("irreversible calls", () => {
   test("an undo by irreversible calls is confirmed with their number", async () => {
     await requests.become({ tags: { name: "old" } }, [18, 19]);
     const { runId } = await requests.complete("operation=rename", file("name", 18, 20, "new"));
-    expect(await requests.planOf({ undoOf: runId })).toMatchObject({
-      operation: "rename-for-good",
-      calls: 2,
-      irreversible: 2,
-    });
+    const plan = await requests.planOf({ undoOf: runId });
+    expect(plan).toMatchObject({ operation: "rename-for-good", calls: 2, irreversible: 2 });
     await needsNumber(`/v1/runs/${runId}/undo`, ["runs", "undo", runId, "--no-sync"], 2);
   });
 });

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
 import { unless } from "../support/left-out.ts";
@@ -91,16 +91,13 @@ describe("the systemd unit", () => {
     `the systemd unit is valid and restricts the worker${unless(analyze !== undefined, "no systemd-analyze here")}`,
     async () => {
       const folder = await mkdtemp(join(tmpdir(), "simfleet-unit-"));
-      try {
-        const path = join(folder, "simfleet.service");
-        await writeFile(path, unit);
-        expect(run(analyze ?? "", "verify", path)).toEqual({ status: 0, output: "" });
-        const rated = run(analyze ?? "", "security", "--offline=true", "--threshold=20", path);
-        expect(rated.output).toMatch(/Overall exposure level for simfleet\.service: \d/);
-        expect(rated.status).toBe(0);
-      } finally {
-        await rm(folder, { recursive: true });
-      }
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const path = join(folder, "simfleet.service");
+      await writeFile(path, unit);
+      expect(run(analyze ?? "", "verify", path)).toEqual({ status: 0, output: "" });
+      const rated = run(analyze ?? "", "security", "--offline=true", "--threshold=20", path);
+      expect(rated.output).toMatch(/Overall exposure level for simfleet\.service: \d/);
+      expect(rated.status).toBe(0);
     },
   );
 });

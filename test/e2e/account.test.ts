@@ -26,10 +26,8 @@ describe.concurrent("sign-in with an account", () => {
   test("an account signs in with a requested pair lifetime and for Japan coverage", async () => {
     await using harness = await CliHarness.open({ coverageTypes: ["jp"], serves: ["jp"], rows: 3 });
     const env = { SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_ENDPOINT_JAPAN: harness.sandbox.url, SIMFLEET_COVERAGE: "jp" };
-    expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
-      code: 0,
-      document: { counts: { done: 3 } },
-    });
+    const applied = await harness.json(["apply", "fleet.csv", "--yes"], env);
+    expect(applied).toMatchObject({ code: 0, document: { counts: { done: 3 } } });
     const unverified = await harness.run(["check"], env);
     expect(unverified.stdout).toMatch(/warn +token +signature not verified: set SIMFLEET_JWKS_URL or /);
     const checked = await harness.run(["check"], {

@@ -12,12 +12,13 @@ const has = (program: string): boolean =>
 /** For the name of a test that is skipped. */
 const reason = (shell: string): string => unless(has(shell), `no ${shell} here`);
 
-/** A harness with a folder of its own, and `simfleet` on the PATH. */
+/** A harness with two files, and `simfleet` on the PATH. */
 async function setup(): Promise<CliHarness> {
   const harness = await CliHarness.open({ env: { SIMFLEET_PROFILE: "default" } });
   await mkdir(harness.path("bin"));
   await writeFile(harness.path("bin/simfleet"), `#!/bin/sh\nexec ${harness.commandLine([])} "$@"\n`);
   await chmod(harness.path("bin/simfleet"), 0o755);
+  for (const name of ["fleet-one.csv", "other.csv"]) await harness.fleet(name, 1);
   return harness;
 }
 
@@ -51,15 +52,11 @@ describe.concurrent("a Tab", () => {
   ])("completes commands, options and files in %s", async (name, shell) => {
     if (!has(name)) return console.log(`skipped: no ${name} here`);
     await using harness = await setup();
-    await harness.fleet("fleet-one.csv", 1);
-    await harness.fleet("other.csv", 1);
     expect(await afterTab(harness, shell, Object.keys(lines))).toEqual(Object.values(lines));
   });
 
   test.skipIf(!has("fish"))(`completes commands, options and files in fish${reason("fish")}`, async () => {
     await using harness = await setup();
-    await harness.fleet("fleet-one.csv", 1);
-    await harness.fleet("other.csv", 1);
     const env = environmentOf(harness);
     const asked = Object.keys(lines)
       .map((line) => `complete -C "${line}"`)

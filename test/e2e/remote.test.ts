@@ -100,13 +100,9 @@ test.concurrent("a wrong token and a worker that cannot be reached have exit cod
   const { harness, remote } = await setup();
   await using _ = harness;
   const wrong = { ...remote, SIMFLEET_SERVER_TOKEN_FILE: "", SIMFLEET_SERVER_TOKEN: "sf_wrong" };
-  expect(await harness.json(["runs", "list"], wrong)).toMatchObject({
-    code: 3,
-    document: { error: { code: "UNAUTHENTICATED" } },
-  });
+  const refused = await harness.json(["runs", "list"], wrong);
+  expect(refused).toMatchObject({ code: 3, document: { error: { code: "UNAUTHENTICATED" } } });
   const nowhere = { ...remote, SIMFLEET_SERVER: "http://127.0.0.1:9" };
-  expect(await harness.json(["quota"], nowhere)).toMatchObject({
-    code: 4,
-    document: { error: { code: "WORKER_UNREACHABLE" } },
-  });
+  const unreached = await harness.json(["quota"], nowhere);
+  expect(unreached).toMatchObject({ code: 4, document: { error: { code: "WORKER_UNREACHABLE" } } });
 });

@@ -51,16 +51,30 @@ function typesAt({ received }: Receiver): string[] {
   return received.map(({ body }) => body.type).toSorted();
 }
 
-test.concurrent("a completed run is reported by webhook messages that the endpoint can verify", async () => {
-  await using receiver = await openReceiver(secret);
-  await using harness = await setup(opsAt(receiver.url));
+/** A run of which a worker has sent both messages. @returns its id */
+async function reportRun(harness: CliHarness, receiver: Receiver): Promise<string> {
   await harness.worker();
   const runId = await runSome(harness);
   await until("both messages have come", () => receiver.received.length === 2);
+  await until("both are noted", async () => (await webhook(harness))?.pending === 0);
+  return runId;
+}
+
+test.concurrent("a completed run is reported by webhook messages that the endpoint can verify", async () => {
+  await using receiver = await openReceiver(secret);
+  await using harness = await setup(opsAt(receiver.url));
+  const runId = await reportRun(harness, receiver);
   expect([typesAt(receiver), receiver.forged]).toEqual([["run.completed", "run.submitted"], 0]);
   const completed = receiver.received.find(({ body }) => body.type === "run.completed");
   expect(completed?.body.data).toMatchObject({ profile: "default", run: runId, total: "5", done: "5", failed: "0" });
-  await until("both are noted", async () => (await webhook(harness))?.pending === 0);
+  const [newest] = await deliveries(harness);
+  expect(completed?.id).toBe(`msg_${newest?.deliveryId.slice("ops.".length)}`);
+});
+
+test.concurrent("the deliveries of a webhook are listed and shown", async () => {
+  await using receiver = await openReceiver(secret);
+  await using harness = await setup(opsAt(receiver.url));
+  const runId = await reportRun(harness, receiver);
   expect(await webhook(harness)).toMatchObject({ name: "ops", url: new URL(receiver.url).origin, state: "active" });
   const sent = await deliveries(harness, "--webhook", "ops", "--state", "delivered");
   expect(sent.map(({ eventType, attempts, lastStatus }) => [eventType, attempts, lastStatus])).toEqual([
@@ -68,7 +82,6 @@ test.concurrent("a completed run is reported by webhook messages that the endpoi
     ["run.submitted", 1, 204],
   ]);
   const [newest] = sent;
-  expect(completed?.id).toBe(`msg_${newest?.deliveryId.slice("ops.".length)}`);
   const shown = await harness.run(["webhooks", "deliveries", "show", newest?.deliveryId ?? ""]);
   expect(shown.stdout).toMatch(new RegExp(`^deliveryId +ops.*\n(.*\n)*run +${runId}\n`));
   const unknown = await harness.json<{ error: { code: string } }>(["webhooks", "deliveries", "show", "ops.1-1"]);

@@ -20,10 +20,8 @@ describe("pair handling of the API client", () => {
   it("the client gives up after a second 401 and does not authenticate again for each later call", async () => {
     const { platform, client } = await setup((_, response) => answer(response, 401, { code: "A1", message: "no" }));
     for (let i = 0; i < 10; i += 1) {
-      expect(await refusalOf(client.call(updateSimSpeedClass, change))).toMatchObject({
-        code: "PLATFORM_UNAUTHORIZED",
-        mayHaveApplied: false,
-      });
+      const refusal = await refusalOf(client.call(updateSimSpeedClass, change));
+      expect(refusal).toMatchObject({ code: "PLATFORM_UNAUTHORIZED", mayHaveApplied: false });
     }
     expect(platform.auths()).toBe(2);
   });

@@ -25,8 +25,7 @@ describe("a tool that authenticates at the gateway", () => {
     const given = await authenticate(url, credentials);
     const pair = JSON.parse(given.text) as { apiKey: string; token: string; operatorId: string };
     expect(given.status).toBe(200);
-    const { operatorId } = JSON.parse(given.text) as { operatorId: string };
-    expect(decodeJwt(pair.token)).toMatchObject({ operator: { operatorId } });
+    expect(decodeJwt(pair.token)).toMatchObject({ operator: { operatorId: pair.operatorId } });
     await authenticate(url, credentials);
     // The one authentication is the gateway's own.
     expect(platform.seen.filter(({ path }) => path === "/v1/auth")).toHaveLength(1);

@@ -8,28 +8,24 @@ describe("AuthKeys", () => {
   test.each([
     ["the Root user", ofRoot, 201, 1],
     ["the sub-user", ofUser, 200, 2],
-  ])(
-    "the sandbox shows the secret of a new AuthKey of %s only in the creation response",
-    async (_, path, status, room) => {
-      const { call, clock } = await openAll();
-      clock.pass(60_000);
-      const made = [];
-      for (let i = 0; i < room; i += 1) made.push(await call("POST", path));
-      expect(made.map((answer) => answer.status)).toEqual(made.map(() => status));
-      const authKeyId = expect.stringMatching(/^keyId-[0-9a-f]+$/) as unknown;
-      const authKey = expect.stringMatching(/^secret-[0-9a-f]+$/) as unknown;
-      for (const { json } of made) expect(json).toEqual({ authKeyId, authKey });
-      expect(refusalOf(await call("POST", path))).toBe("400 AUM0024");
-      const listed = await call("GET", path);
-      const createDateTime = clock.wallMs() / 1_000;
-      expect(listed.json.slice(-room)).toEqual(made.map(({ json }) => ({ authKeyId: json.authKeyId, createDateTime })));
-      expect(listed.text).not.toContain("secret-");
-    },
-  );
+  ])("the secret of a new AuthKey of %s is in the response of its creation alone", async (_, path, status, room) => {
+    const { call, clock } = await openAll();
+    clock.pass(60_000);
+    const made = [];
+    for (let i = 0; i < room; i += 1) made.push(await call("POST", path));
+    expect(made.map((answer) => answer.status)).toEqual(made.map(() => status));
+    const authKeyId = expect.stringMatching(/^keyId-[0-9a-f]+$/) as unknown;
+    const authKey = expect.stringMatching(/^secret-[0-9a-f]+$/) as unknown;
+    for (const { json } of made) expect(json).toEqual({ authKeyId, authKey });
+    expect(refusalOf(await call("POST", path))).toBe("400 AUM0024");
+    const listed = await call("GET", path);
+    const createDateTime = clock.wallMs() / 1_000;
+    expect(listed.json.slice(-room)).toEqual(made.map(({ json }) => ({ authKeyId: json.authKeyId, createDateTime })));
+    expect(listed.text).not.toContain("secret-");
+  });
 
   test("an AuthKey authenticates its owner and shows when it was last used", async () => {
-    const opened = await openAll();
-    const { call, send, clock } = opened;
+    const { call, send, clock } = await openAll();
     const root = (await call("POST", ofRoot)).json;
     const robot = (await call("POST", ofUser)).json;
     clock.pass(60_000);
@@ -84,8 +80,7 @@ describe("token renewal", () => {
   });
 
   test("token renewal does not count as authentication and has the same lifetime limits", async () => {
-    const opened = await openAll({ limits: { Auth: 1 } });
-    const { call, send } = opened;
+    const { call, send } = await openAll({ limits: { Auth: 1 } });
     const renewed = await call("POST", path, { body: {} });
     expect([renewed.status, quotaOf(renewed)]).toEqual([200, [60, 59, 60]]);
     expect((await send("POST", "/v1/auth", { body: goodAuthKey })).status).toBe(429);

@@ -32,10 +32,8 @@ test("an export is processing until it is exported", async () => {
   const id = await order("month");
   expect(await progress(id)).toEqual({ exportedFileId: id, status: "processing" });
   clock.pass(2_000);
-  expect(await progress(id)).toMatchObject({
-    status: "exported",
-    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/),
-  });
+  const done = await progress(id);
+  expect(done).toMatchObject({ status: "exported", url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/) });
 });
 
 test("a file has a line for each SIM, date and type, and its days make the month", async () => {

@@ -61,14 +61,13 @@ interface Entry {
   readonly status: string;
 }
 
-async function historyOf({ call }: PreparedSim, query = ""): Promise<Entry[]> {
-  return (await call("GET", `${history}?${query}`)).json as Entry[];
+async function historyOf({ call }: Pick<PreparedSim, "call">): Promise<Entry[]> {
+  return (await call("GET", history)).json as Entry[];
 }
 
 test("a SIM's history begins with ready and records each change of status, class, and group with its time", async () => {
-  const prepared = await openPreparedSim();
-  const { post, update, clock } = prepared;
-  const before = (await historyOf(prepared)).length;
+  const { call, post, update, clock } = await openPreparedSim();
+  const before = (await historyOf({ call })).length;
   const startedMs = clock.wallMs();
   clock.pass(1_000);
   await post("deactivate");
@@ -76,7 +75,7 @@ test("a SIM's history begins with ready and records each change of status, class
   await post("set_group", { groupId });
   clock.pass(1_000);
   await update(0, "s1.8xfast");
-  const entries = (await historyOf(prepared)).toReversed();
+  const entries = (await historyOf({ call })).toReversed();
   expect(entries[0]).toMatchObject({ status: "ready" });
   expect(entries.slice(before)).toEqual([
     { time: startedMs + 1_000, status: "inactive", speedClass: expect.any(String) },
