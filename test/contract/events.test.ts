@@ -81,10 +81,8 @@ describe("event streams", () => {
     });
     const [frame] = client.frames;
     expect(client.numbers).not.toContain(0);
-    expect(frame).toMatchObject({
-      event: "sync.failed",
-      data: { id: frame?.id, type: "sync.failed", profile: "default" },
-    });
+    const data = { id: frame?.id, type: "sync.failed", profile: "default" };
+    expect(frame).toMatchObject({ event: "sync.failed", data });
     const list = await harness.ask("/v1/events?limit=1000", { as: "viewer" });
     const { events } = (await list.json()) as { events: Frame["data"][] };
     expect(events.find(({ id }) => id === frame?.id)).toEqual(frame?.data);

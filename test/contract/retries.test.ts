@@ -177,10 +177,8 @@ describe("irreversible calls", () => {
     for (const where of ["local", "remote"] as const) {
       for (const more of [["--yes"], []]) {
         const { code, stderr } = await runCommand(harness, [...words, ...more], where);
-        expect([code, stderr]).toEqual([
-          2,
-          expect.stringContaining(`confirm the number of SIMs with --confirm ${calls}`),
-        ]);
+        const why = `confirm the number of SIMs with --confirm ${calls}`;
+        expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
       }
     }
     const { code, stdout } = await runCommand(harness, [...words, "--confirm", String(calls), "--detach"], "local");

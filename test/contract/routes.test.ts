@@ -87,10 +87,8 @@ describe("request bodies that a route does not accept", () => {
     const [, freeze] = changing.find(([name]) => name === "POST /v1/freeze") ?? [];
     const { path = "" } = freeze?.example(prepared) ?? {};
     const asText = await refused("POST /v1/freeze", { path }, "{}", "text/plain");
-    expect(asText).toMatchObject({
-      ...unsupported,
-      detail: "POST /v1/freeze does not take text/plain. It takes application/json",
-    });
+    const detail = "POST /v1/freeze does not take text/plain. It takes application/json";
+    expect(asText).toMatchObject({ ...unsupported, detail });
     for (const [name, { role, status, example }] of changing.filter(([one]) => one.endsWith("/pause"))) {
       const { path: paused } = example(prepared);
       const answer = await call(name, role, { path: paused, type: "application/json; charset=utf-8", body: "{}" });

@@ -56,22 +56,33 @@ test.concurrent("the earlier API wording identifies SIMs by IMSI", async () => {
 });
 
 describe.concurrent("accounts that the platform refuses", () => {
-  test("an account with both coverages has to choose, and everything says so with exit code 2", async () => {
-    await using harness = await CliHarness.open({ coverageTypes: ["g", "jp"], serves: ["g", "jp"], rows: 3 });
+  const message = "Addresses for both coverages are set, and the account may use both: set SIMFLEET_COVERAGE";
+
+  /** An account with both coverages, which has to choose. @returns its settings as well */
+  async function setup() {
+    const harness = await CliHarness.open({ coverageTypes: ["g", "jp"], serves: ["g", "jp"], rows: 3 });
     const { url } = harness.sandbox;
-    const env = { SIMFLEET_ENDPOINT_JAPAN: url, SIMFLEET_JWKS_URL: `${url}/.well-known/jwks.json` };
-    const message = "Addresses for both coverages are set, and the account may use both: set SIMFLEET_COVERAGE";
+    const both = { SIMFLEET_ENDPOINT_JAPAN: url, SIMFLEET_JWKS_URL: `${url}/.well-known/jwks.json` };
+    return Object.assign(harness, { both });
+  }
+
+  test("an account with both coverages has to choose, and each command says so with exit code 2", async () => {
+    await using harness = await setup();
     for (const command of ["check", "sims sync", "apply fleet.csv --yes"]) {
-      const ended = await harness.run(command.split(" "), env);
+      const ended = await harness.run(command.split(" "), harness.both);
       expect([command, ended.code]).toEqual([command, 2]);
       expect(ended.stdout + ended.stderr, command).toContain(message);
       expect(ended.stdout + ended.stderr, command).not.toContain("\\n");
     }
+  });
+
+  test("a worker pauses the runs of an account with both coverages until it chooses, and says so", async () => {
+    await using harness = await setup();
+    const { both: env } = harness;
     const worker = await harness.worker(env);
     const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"], env);
-    const shown = (): Promise<string> =>
-      harness.run(["runs", "show", document.runId], env).then(({ stdout }) => stdout);
-    await until("the worker pauses the run", async () => (await shown()).includes(`paused: ${message}`));
+    const show = () => harness.run(["runs", "show", document.runId], env);
+    await until("the worker pauses the run", async () => (await show()).stdout.includes(`paused: ${message}`));
     expect(worker.stderr).toContain(message);
     expect(harness.changes).toBe(0);
     expect((await harness.run(["runs", "list", "--state", "paused"], env)).stdout).toContain(document.runId);

@@ -35,10 +35,8 @@ describe.concurrent("rows from a pipe", () => {
   test("change nothing without --yes where no terminal asks, or if there are none", async () => {
     await using harness = await CliHarness.open({ sims: 5, rows: 5 });
     const unasked = await harness.shell(`cat fleet.csv | setsid --wait ${harness.commandLine(["apply", "-"])}`).ended;
-    expect([unasked.code, unasked.stderr.trimEnd().split("\n").at(-1)]).toEqual([
-      2,
-      "simfleet: Not a terminal: add --yes to confirm. Nothing was started",
-    ]);
+    const why = "simfleet: Not a terminal: add --yes to confirm. Nothing was started";
+    expect([unasked.code, unasked.stderr.trimEnd().split("\n").at(-1)]).toEqual([2, why]);
     const empty = await harness.shell("true | simfleet apply - --yes").ended;
     expect(empty).toMatchObject({ code: 2, stderr: "simfleet: The file is empty.\n" });
     expect(harness.changes).toBe(0);

@@ -52,10 +52,7 @@ describe("responses to writes", () => {
     "a write response of %i with %j is reported as %s and may have applied: %s",
     (status, text, code, mayHaveApplied) => {
       const error = refusal(updateSimSpeedClass, status, text);
-      expect({ code: error.code, mayHaveApplied: error.mayHaveApplied }).toEqual({
-        code,
-        mayHaveApplied,
-      });
+      expect([error.code, error.mayHaveApplied]).toEqual([code, mayHaveApplied]);
       expect(error.status).toBe(status);
       expect(error.operation).toBe("set-speed-class");
     },

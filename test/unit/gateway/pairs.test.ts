@@ -87,10 +87,8 @@ describe("a gateway with a token", () => {
     const { platform, url } = await setup({ token: new Secret(token) });
     const wrong = (): Promise<Answered> => authenticate(url, { authKeyId: "any", authKey: "x".repeat(32) });
     const first = await wrong();
-    expect([first.status, JSON.parse(first.text)]).toMatchObject([
-      401,
-      { code: "UNAUTHENTICATED", message: "Invalid or expired token" },
-    ]);
+    const refusal = { code: "UNAUTHENTICATED", message: "Invalid or expired token" };
+    expect([first.status, JSON.parse(first.text)]).toMatchObject([401, refusal]);
     for (let n = 0; n < 2; n += 1) expect((await wrong()).status).toBe(401);
     expect((await wrong()).status).toBe(429);
     expect((await authenticate(url, { authKey: token })).status).toBe(200);

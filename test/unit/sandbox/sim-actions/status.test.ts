@@ -22,10 +22,8 @@ describe.each(simStatuses)("SIMs with the status %s", (from) => {
         expect([status, record()["status"]]).toEqual([200, to]);
       } else {
         expect([status, record()["status"]]).toEqual([400, from]);
-        expect(json).toEqual({
-          code: from === "terminated" ? "SIM0006" : "SIM0007",
-          message: expect.any(String),
-        });
+        const code = from === "terminated" ? "SIM0006" : "SIM0007";
+        expect(json).toEqual({ code, message: expect.any(String) });
       }
     },
   );
