@@ -181,7 +181,7 @@ describe("secret inputs", () => {
     return JSON.stringify(shown);
   }
 
-  // Before a sync reads the value from the platform, where it is a tag as any other.
+  // This case comes first: a later sync reads the value from the platform, where it is a tag as any other.
   test("a secret input is in no response, file or line of the log", async () => {
     const shown = await showSecret(harness.simId(6));
     const stored = await filesIn(join(harness.folder, "data"));

@@ -180,7 +180,7 @@ describe("the one JSON document of a command", () => {
   afterAll(() => harness[Symbol.asyncDispose]());
 
   /** The first run, without its results file. */
-  function reportOfFirst() {
+  function readFirst() {
     const { results: _, ...report } = first.document;
     return report;
   }
@@ -195,7 +195,7 @@ describe("the one JSON document of a command", () => {
     expect(first.document).toMatchObject({ name: "first", state: "completed", profile: "default", etaSeconds: null });
     const shown = await harness.json(["runs", "show", first.document.runId]);
     expect(Object.keys(shown.document)).toEqual(runKeys);
-    expect(shown.document).toEqual(reportOfFirst());
+    expect(shown.document).toEqual(readFirst());
   });
 
   test("runs are listed in pages", async () => {
@@ -203,7 +203,7 @@ describe("the one JSON document of a command", () => {
     const newest = await harness.json<object>(["runs", "list", "--limit", "1"]);
     expect(newest.document).toMatchObject({ runs: [{ runId }], nextCursor: runId });
     const older = await harness.json(["runs", "list", "--cursor", runId]);
-    expect(older.document).toEqual({ runs: [reportOfFirst()], nextCursor: null });
+    expect(older.document).toEqual({ runs: [readFirst()], nextCursor: null });
   });
 
   test("the results of a run have an outcome for each row", async () => {

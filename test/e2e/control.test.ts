@@ -41,7 +41,7 @@ async function pauseApply(harness: CliHarness) {
   return { runId, paused, held: await apply.ended };
 }
 
-/** Withdraws the AuthKey in the middle of `apply`: the pair ends, and no other is to be had but with the new AuthKey. */
+/** Withdraws the AuthKey in the middle of `apply`: the pair ends, and only the new AuthKey gets another. */
 async function withdrawAuthKey(harness: CliHarness) {
   const apply = await beginApply(harness);
   const { accounts, options } = harness.sandbox;

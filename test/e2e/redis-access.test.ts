@@ -92,7 +92,7 @@ async function expectApplied(harness: CliHarness, rows: number, env: Record<stri
 }
 
 /** A command cannot use Redis with these settings. @returns why */
-async function refusalOf(harness: CliHarness, env: Record<string, string>): Promise<string> {
+async function expectRefused(harness: CliHarness, env: Record<string, string>): Promise<string> {
   const { code, stdout, stderr } = await harness.run(["runs", "list"], env);
   expect([code, stdout]).toEqual([4, ""]);
   return stderr;
@@ -126,7 +126,8 @@ async function expectWork(harness: CliHarness, env: Record<string, string>): Pro
   return (await harness.run(["check"], env)).stdout;
 }
 
-describe.concurrent("the documented Redis ACL user", () => {
+// Shows S13.
+describe.concurrent("the documented ACL user suffices for a worker and for commands, and no output has the password", () => {
   /** A worker that has the password in its URL, and commands that have it in a file. @returns their settings */
   async function workAsUser(harness: CliHarness, { port }: { port: number }) {
     const worker = await harness.worker({
@@ -154,8 +155,7 @@ describe.concurrent("the documented Redis ACL user", () => {
     return { env, worker: await worker.ended };
   }
 
-  // Shows S13.
-  test("the documented ACL user suffices for a worker and for commands", async () => {
+  test("no command or request is denied, and all keys are simfleet's", async () => {
     await using harness = await CliHarness.open({ sims: 40 });
     await using server = await serverWithUsers(harness);
     const { env } = await workAsUser(harness, server);
@@ -166,7 +166,6 @@ describe.concurrent("the documented Redis ACL user", () => {
     expect(keys.length).toBeGreaterThan(0);
   });
 
-  // Shows S13.
   test("a worker shows the user and the address of Redis, and not the password", async () => {
     await using harness = await CliHarness.open({ sims: 40 });
     await using server = await serverWithUsers(harness);
@@ -194,8 +193,8 @@ describe.concurrent("TLS for Redis with certificates of a private CA", () => {
     const { files } = await certificates(harness);
     await using server = await redisWithTls(harness, files);
     const SIMFLEET_REDIS_URL = `rediss://127.0.0.1:${server.port}`;
-    expect(await refusalOf(harness, { SIMFLEET_REDIS_URL })).toMatch(/cannot be used: .*certificate/i);
-    await refusalOf(harness, { SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CA_FILE: files.ca });
+    expect(await expectRefused(harness, { SIMFLEET_REDIS_URL })).toMatch(/cannot be used: .*certificate/i);
+    await expectRefused(harness, { SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CA_FILE: files.ca });
   });
 });
 
@@ -222,7 +221,7 @@ inLongForm.concurrent("a Redis of several servers with ACL users as the document
     const sizes = await Promise.all(cluster.nodes.map(({ redis }) => redis.dbsize()));
     expect(sizes.filter((size) => size > 0)).toHaveLength(1);
     const wrong = { SIMFLEET_REDIS_URL: cluster.url.replace("://", "://simfleet:wrong-word@") };
-    const refusal = await refusalOf(harness, wrong);
+    const refusal = await expectRefused(harness, wrong);
     expect(refusal).toMatch(/cannot be used: (WRONGPASS|NOAUTH)/);
     expect(refusal).not.toContain("wrong-word");
   });
@@ -258,7 +257,7 @@ inLongForm.concurrent("a Redis of several servers with ACL users as the document
     expect(await set.primary.redis.acl("LOG")).toEqual([]);
     for (const sentinel of set.asked) expect(await sentinel.acl("LOG")).toEqual([]);
     const { SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: _, SIMFLEET_REDIS_SENTINEL_USERNAME: __, ...without } = env;
-    expect(await refusalOf(harness, without)).toMatch(/no Sentinel answers \(NOAUTH/);
+    expect(await expectRefused(harness, without)).toMatch(/no Sentinel answers \(NOAUTH/);
   });
 });
 
@@ -271,7 +270,7 @@ inLongForm.concurrent("a Redis of several servers over TLS", () => {
     await using cluster = await redisCluster(harness, { args, connection, scheme: "rediss+cluster" });
     expect(await expectWork(harness, { ...env, SIMFLEET_REDIS_URL: cluster.url })).toMatch(/^ok +redis +rediss/m);
     const plain = { SIMFLEET_REDIS_URL: cluster.url.replace("rediss", "redis") };
-    await refusalOf(harness, plain);
+    await expectRefused(harness, plain);
   });
 
   // Shows S13.
@@ -302,9 +301,9 @@ test("an address of the wrong kind is refused with the fault", async () => {
     [set.url.replace(primaryName, "other"), /the Sentinels know no primary other/],
     ["redis+sentinel://127.0.0.1:1/x", /no Sentinel answers\. Check that it is running/],
   ] as const) {
-    expect(await refusalOf(harness, { SIMFLEET_REDIS_URL: url })).toMatch(message);
+    expect(await expectRefused(harness, { SIMFLEET_REDIS_URL: url })).toMatch(message);
   }
   await cluster.nodes[0]?.redis.call("CLUSTER", "DELSLOTS", 0);
-  const refusal = await refusalOf(harness, { SIMFLEET_REDIS_URL: cluster.url });
+  const refusal = await expectRefused(harness, { SIMFLEET_REDIS_URL: cluster.url });
   expect(refusal).toMatch(/is in a cluster whose state is fail/);
 });

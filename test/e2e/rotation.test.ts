@@ -106,12 +106,14 @@ describe.concurrent("rotations", () => {
     expect([unknown.code, unknown.document.error.code]).toEqual([2, "ROTATION_NOT_FOUND"]);
     expect([setsOf(harness), setsOf(plain)]).toEqual([[["mqtt", "before"]], [["mqtt", "before"]]]);
   });
+});
 
+// Shows S19.
+describe.concurrent("a rotation leaves its secret only where it belongs, even when it fails", () => {
   // A process keeps the secrets of earlier commands out of what it prints: here each command has one of its own.
   const options = { isProcessPerCommand: true, env: { SIMFLEET_LOG_LEVEL: "trace" } };
 
-  // Shows S19.
-  test("a rotation leaves its secret only where it belongs", async () => {
+  test("the secret lies sealed, and is in no output, title, file or log", async () => {
     await using harness = await setup({ graceSeconds: 600, options });
     const said = [await harness.run(["credentials", "rotate", "mqtt", "--yes", "--json"])];
     expect(said[0]?.code).toBe(0);
@@ -129,8 +131,7 @@ describe.concurrent("rotations", () => {
     expect(found(texts, [canary])).toEqual([]);
   });
 
-  // Shows S19.
-  test("a rotation whose commands print the secret and fail leaves it only where it belongs", async () => {
+  test("a source and a sink that print the secret and fail leave no trace of it", async () => {
     await using failing = await setup({ options });
     const yaml = readFileSync(join(failing.folder, "simfleet.yaml"), "utf8");
     const loud = yaml

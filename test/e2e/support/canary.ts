@@ -150,7 +150,7 @@ export async function textsIn(folder: string, isExempt: (path: string) => boolea
 }
 
 /** Content of a file; empty if it is gone, since a server that is shutting down deletes its files. */
-export function textOf(path: string): string {
+function textOf(path: string): string {
   try {
     return readFileSync(path, "latin1");
   } catch (thrown) {

@@ -5,8 +5,11 @@ import { buildProgram, nameOf } from "#cli/program.ts";
 import { features } from "#features.ts";
 import { processIo } from "../../support/process-io.ts";
 
-const allOf = (command: Command): Command[] => [command, ...command.commands.flatMap((sub) => allOf(sub as Command))];
-const commands = allOf(await buildProgram({ io: processIo().io, features }));
+const flatten = (command: Command): Command[] => [
+  command,
+  ...command.commands.flatMap((sub) => flatten(sub as Command)),
+];
+const commands = flatten(await buildProgram({ io: processIo().io, features }));
 
 /** Each command that has the option, with the option. */
 function withOption(flag: string): [string, Command["options"][number]][] {

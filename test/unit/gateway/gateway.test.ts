@@ -26,7 +26,7 @@ async function setup(handler = fine, changes: GatewayChanges = {}) {
   };
 }
 
-const problemIn = ({ status, text }: Answered): unknown => [status, JSON.parse(text)];
+const readProblem = ({ status, text }: Answered): unknown => [status, JSON.parse(text)];
 
 /** Permits of which all but the first few are waited for until their caller leaves. */
 function permitsAfter(granted: number) {
@@ -134,7 +134,7 @@ describe("a call through the gateway", () => {
       attempt: (operation, options) => accounting.attempt(operation, options),
     };
     const { ask } = await setup(fine, { client });
-    expect(problemIn(await ask())).toMatchObject([502, { code: "PLATFORM_UNAVAILABLE" }]);
+    expect(readProblem(await ask())).toMatchObject([502, { code: "PLATFORM_UNAVAILABLE" }]);
     expect(permits.diary).toEqual(["default.File giveBack"]);
   });
 });
@@ -151,7 +151,7 @@ describe("an answer of the platform that means that nothing was done", () => {
 
   it("a call is refused when the platform answers 401 to a new pair too", async () => {
     const { ask, seen } = await setup((_, response) => answer(response, 401, "{}"), { maxWaitMs: 60_000 });
-    expect(problemIn(await ask())).toMatchObject([502, { code: "PLATFORM_UNAUTHORIZED" }]);
+    expect(readProblem(await ask())).toMatchObject([502, { code: "PLATFORM_UNAUTHORIZED" }]);
     expect(seen()).toHaveLength(2);
   });
 
@@ -185,7 +185,7 @@ describe("a freeze", () => {
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
       const refused = await ask({ method });
       expect(refused.headers["retry-after"]).toBe("60");
-      expect(problemIn(refused)).toMatchObject([503, { code: "CHANGES_FROZEN", detail }]);
+      expect(readProblem(refused)).toMatchObject([503, { code: "CHANGES_FROZEN", detail }]);
     }
     expect((await ask()).status).toBe(200);
     expect(seen().map(({ method }) => method)).toEqual(["GET"]);
@@ -248,7 +248,7 @@ describe("who may use the gateway", () => {
     const tried = (given: string) => ask({ headers: { authorization: `Bearer ${given}` } });
     for (let n = 0; n < 3; n += 1) expect((await tried("u".repeat(32))).status).toBe(401);
     const refused = await tried("u".repeat(32));
-    expect(problemIn(refused)).toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
+    expect(readProblem(refused)).toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
     expect((await ask()).status).toBe(401); // without a token it is no guess
     expect((await tried(token)).status).toBe(200);

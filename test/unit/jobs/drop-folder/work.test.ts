@@ -25,7 +25,7 @@ async function settle(harness: FolderHarness): Promise<void> {
   await harness.fingerprint(settleMs);
 }
 
-/** A worker takes a file, and something is done between its look at the file and its move: as it asks for a run's ID. */
+/** A worker takes a file, and something is done between its look and its move: as it asks for the ID of a run. */
 async function takeDuring(harness: FolderHarness, name: string, act: () => void): Promise<void> {
   const { runs } = harness;
   const newRunId = runs.newRunId.bind(runs);
