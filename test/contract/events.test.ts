@@ -150,7 +150,7 @@ test("events are selected by a pattern and an age, as on the command line", asyn
   await using harness = await ControlHarness.open();
   const { feed } = harness.app.kernel;
   await feed.emit({ type: "run.stalled", profile: "default", fields: { run: "r-1", reason: "x" } });
-  await feed.emit({ type: "sync.failed", profile: "default", fields: { sync: "s-1", reason: "x" } });
+  await feed.emit({ type: "sync.failed", profile: "default", fields: { cause: "s-1", reason: "x" } });
   const typesOf = async (query: string): Promise<string[]> => {
     const answer = await harness.ask(`/v1/events?${query}`, { as: "viewer" });
     expect(answer.status).toBe(200);

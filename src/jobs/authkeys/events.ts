@@ -37,14 +37,14 @@ export const events = {
   "authkey.rotated": {
     when: "A rotation is done: the new AuthKey is in use and the old one is revoked.",
     sentence: "The AuthKey {oldId} was replaced by {authKeyId}",
-    fields: { authKeyId: "the new AuthKey", oldId: "the old one", cause: "the rotation" },
+    fields: { ...ofAuthKey, authKeyId: "the new AuthKey", oldId: "the old one" },
   },
   "authkey.failed": {
     when: "A rotation failed and was rolled back: the old AuthKey stays in use.",
     sentence: "The rotation of the AuthKey[ {authKeyId}] failed[: {reason}]",
     advice: "The old AuthKey stays in use.",
     needsAttention: true,
-    fields: { authKeyId: "the AuthKey that stays", cause: "the rotation", reason: "why" },
+    fields: { ...ofAuthKey, authKeyId: "the AuthKey that stays", reason: "why" },
   },
   "authkey.quarantined": {
     when: "Three workers crashed while processing the same step of a rotation. The rotation is stopped until someone resumes it with `simfleet authkeys rotate`.",

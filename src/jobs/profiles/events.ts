@@ -14,7 +14,7 @@ export const events = {
     fields: { worker: "the process", reason: "the problem of the file" },
   },
   "configuration.reloaded": {
-    when: "A worker applied a changed configuration: schedules, automations, rotations, AuthKeys, webhooks, freezes or the drop folder.",
+    when: "A worker applied changed tasks of the configuration, such as schedules, without a restart.",
     sentence: "{worker} took changes of the configuration (now {hash})",
     fields: {
       worker: "the process",

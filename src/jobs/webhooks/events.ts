@@ -25,7 +25,7 @@ export const events = {
   "webhook.recovered": {
     when: "A failing webhook accepted a message.",
     sentence: "The webhook {webhook} accepts messages again",
-    fields: ofDelivery,
+    fields: { ...ofDelivery, reason: "result of the attempt" },
   },
   "webhook.stopped": {
     when: "An endpoint returned 410 Gone: nothing is sent to it until `simfleet webhooks resume`.",

@@ -7,7 +7,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { afterAll } from "vitest";
+import { afterAll, expect } from "vitest";
+import { factsOfEvent } from "#events/event.ts";
+import { beforeAll } from "#events/feed.ts";
 import { loadConfig } from "#config/load.ts";
 import { sectionsOf } from "#config/feature-section.ts";
 import type { Role } from "#fleet/role.ts";
@@ -130,11 +132,24 @@ async function open({
     async [Symbol.asyncDispose](): Promise<void> {
       connection?.disconnect();
       await server.close();
+      const undeclared = await undeclaredFields(app);
       await app.close();
       await sandbox.close();
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+      expect(undeclared, "fields of events that their events.ts does not declare").toEqual([]);
     },
   };
+}
+
+/** Fields of emitted events that the events.ts of their feature does not declare: a script names its fields itself. */
+async function undeclaredFields({ kernel }: App): Promise<string[]> {
+  const { events } = await kernel.feed.after(beforeAll, 10_000);
+  const found = events.flatMap(({ type, fields }) =>
+    Object.keys(fields)
+      .filter((field) => !Object.hasOwn(factsOfEvent(type)?.fields ?? {}, field))
+      .map((field) => `${type}: ${field}`),
+  );
+  return [...new Set(found)];
 }
 
 export type ControlHarness = Awaited<ReturnType<typeof open>>;

@@ -5,7 +5,7 @@ export const events = {
   "ticket.closed": {
     when: "An answered ticket was closed.",
     sentence: "The ticket of {queue} was closed[: {subject}]",
-    fields: { queue: "its queue", subject: "its subject" },
+    fields: { queue: "its queue", subject: "its subject", cause: "the ticket", by: "who opened it" },
   },
 } as const satisfies Events;
 
