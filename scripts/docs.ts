@@ -76,7 +76,7 @@ const code = (text: string): string => `\`${text}\``;
 
 // Settings.
 
-/** Headings of the settings by the first segment of their path; a segment that is not listed is its own heading. */
+/** Headings of the settings by the first segment of their path; others are named after it, as `dropFolder`. */
 const groups: Readonly<Record<string, string>> = {
   redis: "Redis and data",
   dataDir: "Redis and data",
@@ -90,20 +90,20 @@ const groups: Readonly<Record<string, string>> = {
   jwksUrl: "Platform tokens",
   tokenPublicKeyFile: "Platform tokens",
   limits: "Quotas and limits",
-  inventory: "Inventory",
-  events: "Events",
   changes: "Size and approval of runs",
   seal: "Encryption",
-  dropFolder: "Drop folder",
   http: "Control API and dashboard",
-  gateway: "Gateway",
   server: "Remote worker",
   audit: "Audit log",
-  retention: "Retention",
-  archive: "Archive",
   tracing: "Traces",
   logLevel: "Log",
 };
+
+/** `dropFolder` as `Drop folder`. */
+function toHeading(key: string): string {
+  const words = key.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 const firstOf = (path: string): string => path.split(".", 1)[0] ?? path;
 
@@ -113,7 +113,7 @@ async function settings(): Promise<string> {
   const shown = all.filter(({ facts }) => facts.fileOf === undefined && facts.nameRule === undefined);
   const single = Map.groupBy(
     shown.filter(({ variable }) => variable !== undefined),
-    ({ path }) => groups[firstOf(path)] ?? firstOf(path),
+    ({ path }) => groups[firstOf(path)] ?? toHeading(firstOf(path)),
   );
   const named = Map.groupBy(
     shown.filter(({ variable }) => variable === undefined),

@@ -78,9 +78,16 @@ export interface Operation {
 export function routesOf(operations: ReadonlyMap<string, Operation>): Readonly<Record<string, Route>> {
   const unknown = Object.keys(examples).filter((name) => !operations.has(name));
   if (unknown.length > 0) throw new Error(`there is no route ${unknown.join(", ")}`);
-  const others = [...operations].filter(([name]) => examples[name] === undefined);
-  // The examples keep their order: some depend on it.
+  // The examples keep their order: some depend on it. Deletions of what does not exist come before all creations.
+  const others = [...operations]
+    .filter(([name]) => examples[name] === undefined)
+    .toSorted(([a], [b]) => Number(deletesOne(b)) - Number(deletesOne(a)));
   return { ...Object.fromEntries(others.map(([name, operation]) => [name, described(name, operation)])), ...examples };
+}
+
+/** Whether a route deletes what its path names. */
+function deletesOne(name: string): boolean {
+  return /^DELETE .*\{/.test(name);
 }
 
 function described(name: string, { description, parameters = [], requestBody, responses }: Operation): Route {
@@ -97,8 +104,7 @@ function described(name: string, { description, parameters = [], requestBody, re
     });
   const role = roles.find((one) => description.includes(`Needs the role ${one}.`)) ?? "admin";
   // The example of a route that deletes names an object that does not exist.
-  const isDeletion = /^DELETE .*\{/.test(name);
-  const status = isDeletion ? 404 : Number(Object.keys(responses).find((one) => one.startsWith("2")));
+  const status = deletesOne(name) ? 404 : Number(Object.keys(responses).find((one) => one.startsWith("2")));
   const body = requestBody?.content["application/json"]?.schema?.example;
   return body === undefined ? withPath(role, status, path) : json(role, status, path, body);
 }
