@@ -93,7 +93,7 @@ try {
   for (const [program, measured] of all) {
     const of = (name: keyof Round): string => {
       const sorted = measured.map((round) => round[name]).toSorted((a, b) => a - b);
-      return `${(sorted[0] ?? 0).toFixed(2).padStart(9)}  ${(sorted[rounds >> 1] ?? 0).toFixed(2).padStart(11)}`;
+      return `${(sorted[0] ?? 0).toFixed(3).padStart(9)}  ${(sorted[rounds >> 1] ?? 0).toFixed(3).padStart(11)}`;
     };
     console.log(`${program.padEnd(18)} ${of("wall")}  ${of("cpu")}`);
   }
