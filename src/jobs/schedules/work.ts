@@ -209,7 +209,9 @@ async function start(poll: Poll): Promise<ScheduleResult> {
   const begin = () => context.tasks.begin(task, beginning);
   const begun = await (isAlone ? context.log.doAlone(name, execution.id, begin) : begin());
   if (begun === undefined) return waitUntil(nowMs + pollIntervalMs, poll);
-  if (typeof begun === "string") return ended(poll, execution, { result: "done", reason: begun });
+  if (typeof begun === "string") {
+    return ended({ ...poll, nowMs: context.clock.wallMs() }, execution, { result: "done", reason: begun });
+  }
   const started = { ...execution, ref: begun };
   return move({ execution: started }, executionEvent(schedule, "schedule.started", started, { by: execution.by }));
 }

@@ -35,7 +35,8 @@ it("one of two workers reads the usage, and the other waits for its end", async 
   await first;
   await poll();
   expect(begun).toHaveLength(1);
-  expect((await harness.record()).last).toMatchObject({ result: "done", reason: "40 SIMs with usage" });
+  const { last } = await harness.record();
+  expect(last).toMatchObject({ result: "done", reason: "40 SIMs with usage", finishedAtMs: harness.nowMs });
 });
 
 it("a worker whose attempt failed leaves the next one to any", async () => {
