@@ -3,7 +3,7 @@
  * revision in which the record was read, so if several processes see the same time come, one of them acts. work.ts
  * lists the moves.
  */
-import { every, secondMs } from "#core/time.ts";
+import { every, hourMs, secondMs } from "#core/time.ts";
 import { type Change, type RecordFields, stateStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import type { Schedule } from "./config.ts";
@@ -66,6 +66,12 @@ const fields: RecordFields<ScheduleRecord> = {
 /** Fields changed by a move; undefined removes a field. */
 export type ScheduleChange = Change<Omit<ScheduleRecord, "profile" | "revision">>;
 
+/** The work that a task has begun, or a text if it is over. */
+type Begun = TaskReference | string;
+
+/** A task that one process does alone; without `begun` while it is at work. */
+type Alone = { readonly begun?: Begun };
+
 export type ScheduleLog = ReturnType<typeof scheduleLog>;
 
 /** A lease without renewal expires after this time: its process died. */
@@ -86,26 +92,28 @@ export function scheduleLog(deps: StoreDeps) {
     (await redis.set(keys.of("schedule", name, "message", messageId), "1", "EX", seconds, "NX")) === "OK";
 
   const leaseOn = (name: string, executionId: string): string => keys.of("schedule", name, "lease", executionId);
-  /** Whether a process does an execution alone. */
-  const isLeased = async (name: string, executionId: string): Promise<boolean> =>
-    (await redis.exists(leaseOn(name, executionId))) === 1;
+  /** Reads how far an execution is that one process does alone; undefined if none does it. */
+  const readAlone = async (name: string, executionId: string): Promise<Alone | undefined> => {
+    const text = await redis.get(leaseOn(name, executionId));
+    return text === null ? undefined : (JSON.parse(text) as Alone);
+  };
   /**
-   * Does what leaves no record of its own, in one process at a time; after the death of one, the next may do it.
-   * @returns undefined while another process does it, or has just done it
+   * Does what leaves no record of its own, in one process at a time; after the death of one, the next may do it. What
+   * came of it is kept, since the schedule's record may have been moved meanwhile.
    */
-  const doAlone = async <T>(name: string, executionId: string, work: () => Promise<T>): Promise<T | undefined> => {
+  const doAlone = async (name: string, executionId: string, work: () => Promise<Begun>): Promise<Alone> => {
     const lease = leaseOn(name, executionId);
-    if ((await redis.set(lease, "", "PX", leaseMs, "NX")) !== "OK") return undefined;
+    if ((await redis.set(lease, "{}", "PX", leaseMs, "NX")) !== "OK") return {};
     const stopRenewing = every(leaseMs / 3, () => void redis.pexpire(lease, leaseMs).catch(() => undefined));
     try {
-      return await work();
+      const done: Alone = { begun: await work().finally(stopRenewing) };
+      await redis.set(lease, JSON.stringify(done), "PX", hourMs);
+      return done;
     } catch (thrown) {
-      await redis.del(lease);
+      await redis.del(lease).catch(() => undefined);
       throw thrown;
-    } finally {
-      stopRenewing();
     }
   };
 
-  return { record, move: store.move, update: store.update, isNewMessage, isLeased, doAlone };
+  return { record, move: store.move, update: store.update, isNewMessage, readAlone, doAlone };
 }

@@ -20,7 +20,7 @@ import type { Incident } from "#engine/queue/job-result.ts";
 import { MovedByAnother, type StepResult, type Steps, again, move, runSteps, wait } from "#engine/steps.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { Schedule } from "./config.ts";
-import { type Task, changesPlatform } from "#fleet/task.ts";
+import { type Task, type TaskReference, changesPlatform } from "#fleet/task.ts";
 import type { Tasks } from "#jobs/tasks/tasks.ts";
 import type { EndedExecution, Execution, ScheduleChange, ScheduleLog, ScheduleRecord, Stretch } from "./record.ts";
 import type { Cron } from "#fleet/time/cron.ts";
@@ -183,7 +183,8 @@ async function start(poll: Poll): Promise<ScheduleResult> {
   const { execution } = poll.record;
   if (execution === undefined) return again;
   const isAlone = unrecorded.has(task.job);
-  if (isAlone && (await context.log.isLeased(name, execution.id))) return waitUntil(nowMs + pollIntervalMs, poll);
+  const known = isAlone ? await context.log.readAlone(name, execution.id) : undefined;
+  if (known !== undefined) return afterBegin(poll, execution, known);
   const endMs = execution.by === undefined ? windowEndMs(schedule, execution.dueMs) : Number.POSITIVE_INFINITY;
   const isLate = (): boolean => context.clock.wallMs() > endMs;
   const beginning = { key: execution.id, by: `schedule:${name}`, sinceMs: execution.startedAtMs, isLate };
@@ -206,14 +207,18 @@ async function start(poll: Poll): Promise<ScheduleResult> {
     if (schedule.frozen === "wait") return waitUntil(untilMs, poll);
     return ended(poll, execution, { result: "skipped", reason: `changes are frozen: ${freeze.reason}` });
   }
-  const begin = () => context.tasks.begin(task, beginning);
-  const begun = await (isAlone ? context.log.doAlone(name, execution.id, begin) : begin());
+  const begin = async () => context.tasks.begin(task, beginning);
+  const done = isAlone ? await context.log.doAlone(name, execution.id, begin) : { begun: await begin() };
+  return afterBegin(poll, execution, done);
+}
+
+/** @param done without `begun` while another process is at work on the task */
+function afterBegin(poll: Poll, execution: Execution, { begun }: { begun?: TaskReference | string }): ScheduleResult {
+  const nowMs = poll.context.clock.wallMs();
   if (begun === undefined) return waitUntil(nowMs + pollIntervalMs, poll);
-  if (typeof begun === "string") {
-    return ended({ ...poll, nowMs: context.clock.wallMs() }, execution, { result: "done", reason: begun });
-  }
+  if (typeof begun === "string") return ended({ ...poll, nowMs }, execution, { result: "done", reason: begun });
   const started = { ...execution, ref: begun };
-  return move({ execution: started }, executionEvent(schedule, "schedule.started", started, { by: execution.by }));
+  return move({ execution: started }, executionEvent(poll.schedule, "schedule.started", started, { by: execution.by }));
 }
 
 async function follow(poll: Poll): Promise<ScheduleResult> {
