@@ -35,7 +35,10 @@ export function watchConfig({ config, logger, accounts }: Kernel, load: () => Co
       isRejected = false;
       const isSame = newer.tasksHash === config.tasksHash;
       // Changed profiles are taken with changed tasks only.
-      if (needsRestart(config, newer) || (isSame && !haveEqualProfiles(config, newer))) {
+      if (
+        needsRestart(config, newer) ||
+        (isSame && !isDeepStrictEqual(factsOfProfiles(config), factsOfProfiles(newer)))
+      ) {
         logger.warn("the configuration has changes that need a restart; only changes of tasks are applied without one");
       }
       if (isSame) return logger.info("the configuration was read: its tasks are the same");
@@ -86,9 +89,14 @@ function needsRestart(config: Config, newer: Config): boolean {
   return !isDeepStrictEqual(rest, all);
 }
 
-/** Whether two configurations have the same profiles; of secrets, only where they are is compared. */
-function haveEqualProfiles(config: Config, newer: Config): boolean {
-  return JSON.stringify(config.profiles) === JSON.stringify(newer.profiles);
+/** Facts by which profiles are compared. Files with secrets are watched, whatever is in them. */
+function factsOfProfiles({ profiles }: Config): object {
+  return Object.fromEntries(
+    Object.entries(profiles).map(([name, { profile, language, secrets, credentials }]) => {
+      const { files } = secrets;
+      return [name, { profile, language, files, credentials: files.length === 0 ? credentials : [] }];
+    }),
+  );
 }
 
 // Each worker announces what its tasks are, so that commands and `check` can compare it with their own.

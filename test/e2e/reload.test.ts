@@ -1,4 +1,5 @@
 /** A worker takes changes of the configuration file's tasks while it runs, all of them or none. */
+import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { CliHarness } from "./support/cli-harness.ts";
@@ -8,8 +9,14 @@ const nightly = 'schedules: { nightly: { cron: "0 3 * * *", job: sync } }\n';
 // Not each second: on a slow machine the last sync would be in progress at each look.
 const often = 'schedules: { often: { cron: "*/3 * * * * *", job: sync } }\n';
 
-async function setup(sims = 100): Promise<{ harness: CliHarness; worker: RunningProcess }> {
-  const harness = await CliHarness.open({ sims, rows: sims, limits: { Sim: 400 }, config: nightly });
+/** A profile whose AuthKey is in a file that a rotation replaces. */
+const ofFile = "profiles: { default: {}, robot: { coverage: g, credentials: { authKeyFile: robot-key } } }\n";
+const keyOf = (id: string): string => JSON.stringify({ authKeyId: id, authKey: "secret-robot" });
+
+async function setup(sims = 100, profiles = ""): Promise<{ harness: CliHarness; worker: RunningProcess }> {
+  const secretFiles = { "robot-key": keyOf("keyId-robot-1") };
+  const config = `${nightly}${profiles}`;
+  const harness = await CliHarness.open({ sims, rows: sims, limits: { Sim: 400 }, config, secretFiles });
   return { harness, worker: await harness.worker() };
 }
 
@@ -63,14 +70,14 @@ describe.concurrent("the configuration of a running worker", () => {
     expect((await worker.ended).code).toBe(0);
   });
 
-  test("a profile that is added without a task is not taken, and the log says that it needs a restart", async () => {
-    const { harness, worker } = await setup();
+  test("a profile that is taken away without a task needs a restart, but a replaced secret file does not", async () => {
+    const { harness, worker } = await setup(100, ofFile);
     await using _ = harness;
-    const added = "other: { coverage: g, credentials: { authKeyId: keyId-other, authKey: secret-other } }";
-    await harness.write("simfleet.yaml", `${nightly}# the same profiles\n`);
+    await writeFile(harness.path("robot-key"), keyOf("keyId-robot-2"));
+    await harness.write("simfleet.yaml", `${nightly}${ofFile}# the same profiles\n`);
     await until("it is read", () => worker.stderr.includes("its tasks are the same"));
     expect(worker.stderr).not.toContain("need a restart");
-    await harness.write("simfleet.yaml", `${nightly}profiles: { ${added} }\n`);
+    await harness.write("simfleet.yaml", nightly);
     await until("it says so", () => worker.stderr.includes("the configuration has changes that need a restart"));
   });
 
