@@ -132,7 +132,7 @@ async function open({
     async [Symbol.asyncDispose](): Promise<void> {
       connection?.disconnect();
       await server.close();
-      const undeclared = await undeclaredFields(app);
+      const undeclared = await undeclaredFields(app).catch(() => []);
       await app.close();
       await sandbox.close();
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });

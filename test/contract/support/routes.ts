@@ -51,14 +51,8 @@ const json = (role: Role, status: number, path: Path, body: object): Route => ({
 const csv = (path: string, status: number): Route => ({
   role: "operator",
   status,
-  example: ({ harness }) => ({
-    path,
-    body: harness.csv(3),
-    type: "text/csv",
-  }),
+  example: ({ harness }) => ({ path, body: harness.csv(3), type: "text/csv" }),
 });
-
-const operators = (path: string, status = 200): Route => withPath("operator", status, path);
 
 /** A route as the description of the API has it. */
 export interface Operation {
@@ -150,7 +144,7 @@ const examples: Readonly<Record<string, Route>> = {
   "GET /v1/deliveries": get("/v1/deliveries?webhook=ops&state=failed"),
   // There were no deliveries.
   "GET /v1/deliveries/{deliveryId}": { ...get("/v1/deliveries/ops.1-0"), status: 404 },
-  "POST /v1/deliveries/{deliveryId}/redeliver": operators("/v1/deliveries/ops.1-0/redeliver", 404),
+  "POST /v1/deliveries/{deliveryId}/redeliver": withPath("operator", 404, "/v1/deliveries/ops.1-0/redeliver"),
   "POST /v1/tokens": json("admin", 201, "/v1/tokens", {
     name: "grafana",
     role: "viewer",
