@@ -19,6 +19,11 @@ async function post<T = PlanReport>(path: string, body: string | Buffer = harnes
   return (await (await harness.ask(`/v1/${path}`, { as: "operator", method: "POST", body, headers })).json()) as T;
 }
 
+/** A file that gives these SIMs a class. */
+function csvOf(speedClass: string, places: readonly number[]): string {
+  return `simId,speedClass\n${places.map((n) => `${harness.simId(n)},${speedClass}\n`).join("")}`;
+}
+
 const sent = ({ calls, verdicts, unchangedSkipped }: PlanReport) => [verdicts.unchanged, unchangedSkipped, calls];
 
 test("the same file again makes no call, unless it is asked for", async () => {
@@ -41,9 +46,7 @@ test("rows are sent whose record is older than a day, unless they are to be skip
 });
 
 test("rows are sent while another run of the account is in progress", async () => {
-  const others = Array.from({ length: 5 }, (_, n) => harness.sandbox.state.sims.simIdAt(rows + n));
-  const file = `simId,speedClass\n${others.map((id) => `${id},s1.4xfast\n`).join("")}`;
-  const { runId } = await post<{ runId: string }>("runs?rate=1", file);
+  const { runId } = await post<{ runId: string }>("runs?rate=1", csvOf("s1.4xfast", [20, 21, 22, 23, 24]));
   await harness.runs.control.pause(runId, { by: "test", reason: "it goes on later" });
   expect(sent(await post("plans"))).toEqual([rows, 0, rows]);
   await harness.runs.control.cancel(runId, { by: "test", reason: "the test is over" });
@@ -115,6 +118,26 @@ test("a plan that leaves unchanged SIMs out looks again when it starts", async (
   const { runId } = await requests.ask<RunReport>(`/v1/runs?planId=${plan.planId}`, { method: "POST" });
   expect(plan.calls).toBe(3);
   expect(await requests.ended(runId)).toMatchObject({ calls: 1, counts: { done: 1, skipped: 2 } });
+});
+
+test("a retry sends the rows that were chosen, although their SIMs became as requested", async () => {
+  await requests.become({ speedClass: "s1.slow" }, [4, 5, 10]);
+  const { runId } = await requests.start("skipUnchanged=true&rate=1", csvOf("s1.fast", [4, 5, 10]));
+  await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
+  const { cancelled } = (await requests.ended(runId)).counts;
+  expect(cancelled).toBeGreaterThan(0);
+  await requests.become({ speedClass: "s1.fast" }, [4, 5, 10]);
+  const retry = await requests.ask<RunReport>(`/v1/runs/${runId}/retry`, { method: "POST" });
+  await until("a row is sent, at the rate of the run", async () => (await harness.runs.show(retry.runId)).calls > 0);
+  await requests.ask(`/v1/runs/${retry.runId}/cancel`, { method: "POST" });
+  expect((await requests.ended(retry.runId)).counts).toMatchObject({ done: 1, skipped: 0 });
+});
+
+test("the rows of a canary are sent, although their SIMs became as requested", async () => {
+  const { planId } = await requests.plan("skipUnchanged=true&canary=2", csvOf("s1.4xfast", [6, 7, 8, 9]));
+  await requests.become({ speedClass: "s1.4xfast" }, [6, 7, 8]);
+  const { runId } = await requests.ask<RunReport>(`/v1/runs?planId=${planId}`, { method: "POST" });
+  expect(await requests.ended(runId)).toMatchObject({ state: "completed", calls: 3, counts: { done: 3, skipped: 1 } });
 });
 
 test("a local command tells the audit log what it has done", async () => {

@@ -259,7 +259,7 @@ const orderFields = {
     "send speed classes that the platform definition does not list, which are invalid otherwise",
   ),
   skipUnchanged: flag.describe(
-    "`true`: skip SIMs that, according to the inventory, the operation would not change, at the plan and again before their calls; `false`: send them; by default those are skipped whose record is younger than a day, unless another run of the account is in progress",
+    "`true`: skip SIMs that, according to the inventory, the operation would not change, also those that became so before the run started; `false`: send them; by default those are skipped whose record is younger than a day, unless another run of the account is in progress",
   ),
   rate: z.coerce.number().int().min(1).optional().describe("maximum number of calls per minute"),
   maxFailures: z

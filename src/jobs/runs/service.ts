@@ -139,7 +139,7 @@ export class RunService {
     const run = await readWhenEnded(runId, this.#deps);
     const source = retrySource(run, this.#deps, { ...which, newRunId: id });
     // Somebody has chosen its rows.
-    const options = { skipUnchanged: false, ...run.options };
+    const options = { ...run.options, skipUnchanged: false };
     return this.#draft(source, { ...sameAs(run, "retry"), options, retryOf: runId });
   }
 

@@ -493,14 +493,17 @@ async function lockOpenRows(
     inventory.facts(run.profile),
     ledger.lock(run, locks),
   ]);
-  const { options, startedAtMs = 0 } = run;
+  const { options, wave, waves, startedAtMs = 0 } = run;
+  // All rows of a wave that others come after are sent: they show what the operation does.
+  const skipsUnchanged = options.skipUnchanged === true && wave >= waves.length - 1;
   const found = open.map((one, i): OpenRow => {
     const sim = known[i];
     const present = beforeOf(one.changes, sim, facts);
     // What changed after the start may be the work of a call of this run whose process died before it was settled.
-    const mayBeLeftOut = options.skipUnchanged === true && sim?.goneAtMs === undefined;
-    const isUnchanged = mayBeLeftOut && (sim?.updatedAtMs ?? 0) < startedAtMs && isAlready(one.changes, present);
-    return { ...one, isUnchanged, before: valuesBefore(one, present), basisMs: sim?.updatedAtMs };
+    const isOlder = !tries.has(one.place) && (sim?.updatedAtMs ?? 0) < startedAtMs;
+    const isUnchanged = skipsUnchanged && isOlder && sim?.goneAtMs === undefined && isAlready(one.changes, present);
+    const before = isUnchanged ? present : valuesBefore(one, present);
+    return { ...one, isUnchanged, before, basisMs: sim?.updatedAtMs };
   });
   return { rows: found, tries };
 }
