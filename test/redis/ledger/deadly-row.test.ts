@@ -4,13 +4,12 @@ import { systemClock } from "#core/time.ts";
 import { poisonGuard } from "#engine/poison-guard.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { rowResults } from "#jobs/runs/results/results.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { answer, clientFor, startOpenPlatform } from "../../unit/api/support.ts";
 import { accountOf } from "../inventory/sync-harness.ts";
-import { keptBounds, submit } from "./run-of.ts";
+import { keptBounds, readResults, submit } from "./run-of.ts";
 import { workContext } from "./work-context.ts";
 
 const place = openTestRedis();
@@ -49,11 +48,7 @@ async function setup(kills: (key: string) => boolean) {
     await Promise.all(lives);
     await platform[Symbol.asyncDispose]();
   });
-  const rows = async () => {
-    const all = [];
-    for await (const { outcome, reason: why } of rowResults(await ledger.run(runId), ledger)) all.push([outcome, why]);
-    return all;
-  };
+  const rows = async () => (await readResults(ledger, runId)).map(({ outcome, reason: why }) => [outcome, why]);
   const callsFor = (key: string): number => platform.seen.filter(({ path }) => path.includes(key)).length;
   return { runId, work, rows, callsFor, hanging };
 }

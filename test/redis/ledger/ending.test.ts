@@ -6,13 +6,12 @@ import { systemClock } from "#core/time.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { readWhenEnded } from "#jobs/runs/results/sent-rows.ts";
-import { type RowResult, rowResults } from "#jobs/runs/results/results.ts";
 import { retrySource } from "#jobs/runs/follow-up.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
-import { begunAtMs, keptBounds, settledAs, submit, wavesOf } from "./run-of.ts";
+import { begunAtMs, keptBounds, readResults, settledAs, submit, wavesOf } from "./run-of.ts";
 import { workContext } from "./work-context.ts";
 
 const { redis, keys } = openTestRedis();
@@ -43,11 +42,7 @@ class SlowPlatform {
   } as unknown as PlatformClient;
 }
 
-async function resultsOf(runId: string): Promise<RowResult[]> {
-  const results: RowResult[] = [];
-  for await (const result of rowResults(await ledger.run(runId), ledger)) results.push(result);
-  return results;
-}
+const resultsOf = (runId: string) => readResults(ledger, runId);
 
 async function outcomes(runId: string): Promise<string[]> {
   return (await resultsOf(runId)).map(({ outcome }) => outcome);

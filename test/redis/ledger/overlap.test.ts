@@ -7,14 +7,13 @@ import { setSpeedClass, type SimOperation } from "#fleet/sim-operation/sim-opera
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { compareDraft, overlapSettler } from "#jobs/runs/overlap.ts";
-import { rowResults } from "#jobs/runs/results/results.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import { ServiceTasks } from "#jobs/tasks/tasks.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
-import { begunAtMs, keptBounds, runOf } from "./run-of.ts";
+import { begunAtMs, keptBounds, readResults, runOf } from "./run-of.ts";
 import { runServiceOn } from "./run-service.ts";
 import { sendSms, terminate } from "./unsafe-operations.ts";
 import { workContext } from "./work-context.ts";
@@ -88,11 +87,8 @@ class Fleet {
 
 /** `a done`, `b superseded by r-…` */
 async function rowsOf({ runId }: RunHead): Promise<string[]> {
-  const rows: string[] = [];
-  for await (const { row, outcome, reason } of rowResults(await ledger.run(runId), ledger)) {
-    rows.push(`${row.key} ${outcome === "skipped" ? reason : outcome}`);
-  }
-  return rows;
+  const results = await readResults(ledger, runId);
+  return results.map(({ row, outcome, reason }) => `${row.key} ${outcome === "skipped" ? reason : outcome}`);
 }
 
 /** An account with a run of these SIMs. */

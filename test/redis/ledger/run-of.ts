@@ -4,6 +4,7 @@ import { setSpeedClass, simChangeOf } from "#fleet/sim-operation/sim-operation.t
 import { randomBytes } from "node:crypto";
 import type { OpenInputs, SealInputs } from "#jobs/runs/sealed-inputs.ts";
 import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import { type RowResult, rowResults } from "#jobs/runs/results/results.ts";
 import type { Settled, StoredRow } from "#jobs/runs/ledger/packing.ts";
 import type { RunHead, RunRecord } from "#jobs/runs/ledger/run-record.ts";
 
@@ -59,6 +60,13 @@ export function runOf(
     ...more,
   };
   return { head, segments };
+}
+
+/** The results of a run's rows, in their order. */
+export async function readResults(ledger: Ledger, runId: string): Promise<RowResult[]> {
+  const results: RowResult[] = [];
+  for await (const result of rowResults(await ledger.run(runId), ledger)) results.push(result);
+  return results;
 }
 
 /** All runs, newest first. */

@@ -5,10 +5,9 @@ import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { readSettled } from "#jobs/runs/results/sent-rows.ts";
 import { verdictOfRow } from "#jobs/runs/plan/classify.ts";
-import { rowResults } from "#jobs/runs/results/results.ts";
 import { retrySource } from "#jobs/runs/follow-up.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { keptBounds, submit } from "./run-of.ts";
+import { keptBounds, readResults, submit } from "./run-of.ts";
 import { sendSms } from "./unsafe-operations.ts";
 
 const { redis, keys } = openTestRedis();
@@ -31,9 +30,8 @@ it("sent rows end as unknown when their run is cancelled", async () => {
   await ledger.move(runId, "cancelled", ["running"]);
   const run = await read();
   expect(run.tally).toMatchObject({ unknown: 1, cancelled: 2, pending: 0 });
-  const results: string[][] = [];
-  for await (const { outcome, reason } of rowResults(run, ledger)) results.push([outcome, reason]);
-  expect(results).toEqual([
+  const results = await readResults(ledger, run.runId);
+  expect(results.map(({ outcome, reason }) => [outcome, reason])).toEqual([
     ["cancelled", ""],
     ["unknown", "sent at 2026-09-21T14:13:20.000Z; a response was lost, so the change may have been made"],
     ["cancelled", ""],

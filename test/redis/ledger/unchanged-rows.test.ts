@@ -2,11 +2,10 @@
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
-import { rowResults } from "#jobs/runs/results/results.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
-import { keptBounds, submit } from "./run-of.ts";
+import { keptBounds, readResults, submit } from "./run-of.ts";
 import { workContext } from "./work-context.ts";
 
 const { redis, keys } = openTestRedis();
@@ -30,11 +29,8 @@ async function setup() {
       { account: () => fleet.account },
     );
     await execute({ runId, segment: 0 }, context, new AbortController().signal);
-    const results: string[] = [];
-    for await (const { outcome, reason } of rowResults(await fleet.ledger.run(runId), fleet.ledger)) {
-      results.push(reason === "" ? outcome : `${outcome}: ${reason}`);
-    }
-    return results;
+    const results = await readResults(fleet.ledger, runId);
+    return results.map(({ outcome, reason }) => (reason === "" ? outcome : `${outcome}: ${reason}`));
   };
   return { start, workOff };
 }

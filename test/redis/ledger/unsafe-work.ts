@@ -5,12 +5,12 @@ import { type Clock, systemClock } from "#core/time.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { StoredRow, Tries } from "#jobs/runs/ledger/packing.ts";
-import { type RowResult, rowResults } from "#jobs/runs/results/results.ts";
+import type { RowResult } from "#jobs/runs/results/results.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { clientFor, type Handler, startOpenPlatform } from "../../unit/api/support.ts";
 import { accountOf } from "../inventory/sync-harness.ts";
-import { keptBounds } from "./run-of.ts";
+import { keptBounds, readResults } from "./run-of.ts";
 import { workContext } from "./work-context.ts";
 
 const readSim = getSim({ method: "GET", path: "/v1/sims/{simId}", statuses: [200], group: "Sim" });
@@ -51,10 +51,8 @@ export class UnsafeWork {
     return { result, calls: platform.seen.filter(({ path }) => path !== "/v1/auth") };
   }
 
-  async rows(runId: string): Promise<RowResult[]> {
-    const rows: RowResult[] = [];
-    for await (const row of rowResults(await this.ledger.run(runId), this.ledger)) rows.push(row);
-    return rows;
+  rows(runId: string): Promise<RowResult[]> {
+    return readResults(this.ledger, runId);
   }
 
   async triesOf(runId: string): Promise<ReadonlyMap<number, Tries>> {

@@ -5,13 +5,12 @@ import { systemClock } from "#core/time.ts";
 import type { Outcome } from "#fleet/run.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { rowResults } from "#jobs/runs/results/results.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { seeds } from "../../support/long.ts";
 import { openTestRedis, redisUrl } from "../../support/redis.ts";
 import { kill, startScript } from "../../support/script.ts";
-import { keptBounds, submit } from "./run-of.ts";
+import { keptBounds, readResults, submit } from "./run-of.ts";
 import { lanes, sendSms, terminate } from "./unsafe-operations.ts";
 
 const { redis, keys } = openTestRedis();
@@ -55,10 +54,7 @@ async function work(
 }
 
 async function outcomesOf(runId: string): Promise<{ key: string; outcome: Outcome }[]> {
-  const rows: { key: string; outcome: Outcome }[] = [];
-  for await (const { row, outcome } of rowResults(await ledger.run(runId), ledger))
-    rows.push({ key: row.key, outcome });
-  return rows;
+  return (await readResults(ledger, runId)).map(({ row: { key }, outcome }) => ({ key, outcome }));
 }
 
 it(`a run with unsafe calls sends none twice in ${kills} kills with lost responses and gives every row an outcome`, async () => {
