@@ -133,10 +133,12 @@ async function open({
       connection?.disconnect();
       await server.close();
       const undeclared = await undeclaredFields(app).catch(() => []);
+      const unnamed = await unnamedProfileData(app, all).catch(() => []);
       await app.close();
       await sandbox.close();
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
       expect(undeclared, "fields of events that their events.ts does not declare").toEqual([]);
+      expect(unnamed, "first words of keys that no feature has in profileData").toEqual([]);
     },
   };
 }
@@ -150,6 +152,15 @@ async function undeclaredFields({ kernel }: App): Promise<string[]> {
       .map((field) => `${type}: ${field}`),
   );
   return [...new Set(found)];
+}
+
+/** First words of the keys of profiles that would stay behind with a removed profile. Quotas belong to accounts. */
+async function unnamedProfileData({ kernel }: App, all: readonly AnyFeature[]): Promise<string[]> {
+  const { config, keys, redis } = kernel;
+  const named = ["bucket", ...all.flatMap(({ profileData = [] }) => profileData)];
+  const words = (await redis.keys(`${keys.prefix}:*`)).map((key) => key.slice(keys.prefix.length + 1).split(":"));
+  const ofProfiles = words.filter(([, profile = ""]) => Object.hasOwn(config.profiles, profile.split(".")[0] ?? ""));
+  return [...new Set(ofProfiles.map(([word = ""]) => word))].filter((word) => !named.includes(word));
 }
 
 export type ControlHarness = Awaited<ReturnType<typeof open>>;
