@@ -1,22 +1,13 @@
 /** Lists, counts and exports of all profiles, locally and through a worker. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inventory } from "#jobs/inventory/feature.ts";
-import { startSandbox } from "#sandbox/server.ts";
+import { startPlant } from "../support/plant.ts";
 import type { Ended } from "../support/process-io.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
 
-const plant = await startSandbox({
-  operatorId: "OP0000000002",
-  coverageTypes: ["jp"],
-  serves: ["jp"],
-  periodSeconds: 2,
-  seed: 7,
-  sims: 4,
-  authKeyId: "keyId-plant",
-  authKey: "secret-plant",
-});
+const plant = await startPlant({ sims: 4 });
 afterAll(() => plant.close());
 const harness = await ControlHarness.ofFile({
   sandbox: { sims: 3 },

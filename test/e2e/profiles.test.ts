@@ -1,6 +1,6 @@
 /** Two accounts in one worker: one of Global coverage, one of Japan, each with its own quota and queue. */
 import { expect, onTestFinished, test } from "vitest";
-import { startSandbox } from "#sandbox/server.ts";
+import { startPlant } from "../support/plant.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
 interface Bucket {
@@ -19,16 +19,7 @@ async function setup(config: string): Promise<CliHarness> {
 
 /** A harness with an account of Global coverage, and `plant`, one of Japan. */
 async function setupTwo() {
-  const plant = await startSandbox({
-    operatorId: "OP0000000002",
-    coverageTypes: ["jp"],
-    serves: ["jp"],
-    periodSeconds: 2,
-    seed: 7,
-    authKeyId: "keyId-plant",
-    authKey: "secret-plant",
-    limits: { Sim: 2e3, Auth: 1e3 },
-  });
+  const plant = await startPlant({ limits: { Sim: 2e3, Auth: 1e3 } });
   onTestFinished(() => plant.close());
   const harness = await setup(`endpoints: { japan: ${plant.url} }
 profiles:

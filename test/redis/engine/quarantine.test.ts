@@ -136,8 +136,8 @@ it("a schedule whose task kills three workers is paused, and shows why", async (
   expect(record.paused?.by).toBe("simfleet");
   expect(record.last).toMatchObject({ result: "failed", reason });
   const types = ["schedule.failed", "schedule.failing", "schedule.paused"];
-  const told = (await harness.events()).map(({ type, fields }) => [type, fields.reason]);
-  expect(told).toEqual(types.map((type) => [type, reason]));
+  const emitted = (await harness.events()).map(({ type, fields }) => [type, fields.reason]);
+  expect(emitted).toEqual(types.map((type) => [type, reason]));
 });
 
 it("a delivery that kills three workers fails, and can be sent again", async () => {
