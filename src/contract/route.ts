@@ -130,8 +130,10 @@ export interface Creation<T> {
   readonly newId: () => string;
   /** Creates it. A second call with the same id creates nothing new. */
   readonly create: (id: string) => Promise<T>;
-  /** Result of an earlier attempt with this ID, or undefined. */
-  readonly find?: (id: string) => Promise<T | undefined>;
+  /** Shows what was created, as it is now. */
+  readonly show: (id: string) => Promise<T>;
+  /** Whether an earlier attempt has created it, where creating it again would be rejected. */
+  readonly exists?: (id: string) => Promise<boolean>;
   /** Path below `/v1`. */
   readonly pathOf?: (created: T) => string;
   /** Hash of a file that was read beforehand, hex, to distinguish requests. */

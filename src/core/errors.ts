@@ -128,7 +128,6 @@ export const errorCatalogue = {
     422,
     "The `Idempotency-Key` was used for another request of this caller; a new request needs a new key.",
   ),
-  IDEMPOTENCY_BUSY: later(4, 409, "The first request with this `Idempotency-Key` is still in progress."),
   INTERNAL: never(4, 500, "A bug in simfleet; please report it."),
 };
 

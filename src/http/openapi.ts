@@ -73,7 +73,7 @@ const idempotencyHeader = {
   properties: {
     "idempotency-key": {
       type: "string",
-      description: "a repeated request with the same key gets the first response, for a day",
+      description: "a request repeated with the same key is executed once, for a day",
     },
   },
 };

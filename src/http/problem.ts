@@ -36,7 +36,6 @@ const retrySeconds: Readonly<Partial<Record<ErrorCode, number>>> = {
   OVERLOADED: 10,
   STORE_UNAVAILABLE: 5,
   AUDIT_UNAVAILABLE: 5,
-  IDEMPOTENCY_BUSY: 5,
   PLATFORM_RATE_LIMITED: 60,
 };
 

@@ -42,7 +42,7 @@ export async function ask(stations: readonly Station[], request: ControlRequest)
       if (response.ok) return text;
       last = `${response.status} ${text}`;
       if (text.includes('"INTERNAL"')) internalAnswers.push(`${method} ${path}: ${last}`);
-      const isFinal = response.status < 500 && response.status !== 429 && !text.includes("IDEMPOTENCY_BUSY");
+      const isFinal = response.status < 500 && response.status !== 429;
       if (isFinal) throw new Refused(`${method} ${path}: ${last}`);
     } catch (thrown) {
       if (thrown instanceof Refused) throw thrown;

@@ -44,7 +44,7 @@ async function round(stage: Stage, seed: number, { isCalm, calmMb }: Calm): Prom
   const wasReadyInTime = Date.now() < stage.onceDueMs - 500;
   const faults: string[] = [];
   const note = (thrown: unknown): void => void faults.push(thrown instanceof Error ? thrown.message : String(thrown));
-  // A request whose worker is killed locks its idempotency key for a minute: only some rounds take the time.
+  // Some rounds strike while the runs are submitted.
   const load = startLoad(stage, seed);
   if (seed % 4 !== 0) await Promise.race([load, untilSubmitted(stage)]);
   const [damage, runs] = await Promise.all([strike(stage, plan), load]);

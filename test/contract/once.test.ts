@@ -1,13 +1,13 @@
 /** Requests that are sent again with the same Idempotency-Key. */
 import { describe, expect, test, vi } from "vitest";
 import { Redis } from "ioredis";
-import { claimKey } from "#http/idempotency.ts";
-import { openTestRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
-const { redis, keys } = openTestRedis();
-const harness = await ControlHarness.ofFile({ works: true });
+const harness = await ControlHarness.ofFile({
+  works: true,
+  prepare: () => Promise.resolve('schedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n'),
+});
 
 describe("requests with an Idempotency-Key", () => {
   const runIds = async (): Promise<string[]> =>
@@ -23,15 +23,38 @@ describe("requests with an Idempotency-Key", () => {
       },
     });
 
-  test("a repeated request with an Idempotency-Key is executed once and gets the first response again", async () => {
+  const runOf = async (answer: Response) => (await answer.json()) as { runId: string };
+
+  test("a repeated request with an Idempotency-Key is executed once and finds what the first one created", async () => {
     const before = await runIds();
     const first = await start("a", harness.csv(3));
     const again = await start("a", harness.csv(3));
     expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([202, null]);
     expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([202, "true"]);
     expect(again.headers.get("location")).toBe(first.headers.get("location"));
-    expect(await again.text()).toBe(await first.text());
+    expect((await runOf(again)).runId).toBe((await runOf(first)).runId);
     expect(await runIds()).toHaveLength(before.length + 1);
+  });
+
+  test("requests with one Idempotency-Key at the same time create one run, and each gets it", async () => {
+    const before = await runIds();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => start("same-time", harness.csv(3))));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
+    const found = await Promise.all(answers.map(async (answer) => (await runOf(answer)).runId));
+    const created = (await runIds()).filter((runId) => !before.includes(runId));
+    expect(created).toHaveLength(1);
+    expect(found).toEqual(found.map(() => created[0]));
+    expect(await harness.redis().keys("*:draft:*")).toEqual([]);
+  });
+
+  test("a repeated request shows its run as it is now, and says so if the run was deleted", async () => {
+    const { runId } = await runOf(await start("later", harness.csv(1)));
+    const ended = async (): Promise<boolean> => (await harness.runs.show(runId)).finishedAt !== null;
+    await until("the run is over", ended);
+    expect(await runOf(await start("later", harness.csv(1)))).toMatchObject({ runId, state: "completed" });
+    await harness.ask(`/v1/runs/${runId}`, { as: "admin", method: "DELETE" });
+    const gone = await start("later", harness.csv(1));
+    expect([gone.status, await gone.json()]).toMatchObject([404, { code: "RUN_NOT_FOUND" }]);
   });
 
   test("a different request with a used Idempotency-Key is refused, but keys of other callers are independent", async () => {
@@ -60,7 +83,7 @@ describe("requests with an Idempotency-Key", () => {
       this: Redis,
       ...args: unknown[]
     ) {
-      if (String(args[1]).includes('"answer"')) throw new Error("killed");
+      if (String(args[1]).includes('"isDone"')) throw new Error("killed");
       return Reflect.apply(set, this, args) as Promise<"OK">;
     });
     expect((await start("d", harness.csv(3))).status).toBe(500);
@@ -69,69 +92,37 @@ describe("requests with an Idempotency-Key", () => {
     killed.mockRestore();
     const again = await start("d", harness.csv(3));
     expect([again.status, await again.json()]).toMatchObject([202, { runId: created }]);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
     expect(await runIds()).toHaveLength(before.length + 1);
-    expect((await start("d", harness.csv(3))).headers.get("idempotent-replayed")).toBe("true");
   });
 
-  test("an Idempotency-Key also prevents duplicate plans, retries, and syncs", async () => {
-    const post = async (path: string, body: string | null): Promise<[number, string | null, string]> => {
-      const headers = { "idempotency-key": "others", ...(body === null ? {} : { "content-type": "text/csv" }) };
-      const answer = await harness.ask(path, { as: "operator", method: "POST", body, headers });
-      return [answer.status, answer.headers.get("idempotent-replayed"), await answer.text()];
-    };
-    const { runId } = JSON.parse((await post("/v1/runs", `${harness.csv(1)}8942319999999999999,s1.fast\n`))[2]) as {
-      runId: string;
-    };
-    await until("the run is over", async () => (await harness.runs.show(runId)).finishedAt !== null);
-    await harness.runs.control.cancel(runId).catch(() => undefined);
-    for (const [path, body] of [
-      ["/v1/plans", harness.csv(2)],
-      ["/v1/syncs", null],
-    ] as const) {
-      const [status, , text] = await post(path, body);
-      expect(await post(path, body)).toEqual([status, "true", text]);
-    }
-  });
-});
-
-describe("Idempotency-Keys in Redis", () => {
-  const claim = (asked: ReturnType<typeof request>) => claimKey({ redis, keys }, asked);
-  let number = 0;
-  const request = (): { id: string; fingerprint: string; ref: string } => ({
-    id: `k-${++number}`,
-    fingerprint: "f",
-    ref: "r-1",
+  test.each([
+    ["plan", "/v1/plans", 201],
+    ["sync", "/v1/syncs", 202],
+    ["trigger of a schedule", "/v1/schedules/nightly/trigger", 202],
+  ])("an Idempotency-Key prevents a second %s", async (_, path, status) => {
+    const rows = path === "/v1/plans" ? { body: harness.csv(2), headers: { "content-type": "text/csv" } } : {};
+    const headers = { "idempotency-key": "others", ...rows.headers };
+    const post = () => harness.ask(path, { as: "operator", method: "POST", ...rows, headers });
+    const [first, again] = [await post(), await post()];
+    expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([status, null]);
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([status, "true"]);
+    expect(again.headers.get("location")).toBe(first.headers.get("location"));
   });
 
-  test("an Idempotency-Key is busy in every process while its first request is in progress", async () => {
-    const asked = request();
-    expect(await claim(asked)).toMatchObject({ ref: "r-1", isResumed: false });
-    await expect(claim(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
-    await expect(claim({ ...asked, fingerprint: "g" })).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
-  });
-
-  test("an Idempotency-Key of a dead process is continued with the first reference, a minute later", async () => {
-    const asked = request();
-    await claim(asked);
-    const lock = keys.of("idempotency", asked.id, "lock");
-    expect(await redis.pttl(lock)).toBeGreaterThan(50_000);
-    await redis.del(lock); // as after that minute
-    expect(await claim({ ...asked, ref: "r-2" })).toMatchObject({ ref: "r-1", isResumed: true });
-    await expect(claim(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
-  });
-
-  test("an Idempotency-Key is locked for a minute at most after Redis's clock was set back", async () => {
-    const asked = request();
-    await claim(asked);
-    const lock = keys.of("idempotency", asked.id, "lock");
-    await redis.pexpire(lock, 3_600_000);
-    await expect(claim(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
-    expect(await redis.pttl(lock)).toBeLessThanOrEqual(60_000);
+  test("a schedule is triggered once by requests with one Idempotency-Key at the same time", async () => {
+    const headers = { "idempotency-key": "trigger" };
+    const post = () => harness.ask("/v1/schedules/nightly/trigger", { as: "operator", method: "POST", headers });
+    const answers = await Promise.all([post(), post(), post()]);
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
+    expect(await harness.redis().keys("*:message:*")).toHaveLength(2); // one of the case before
   });
 
   test("an Idempotency-Key expires after one day", async () => {
-    const asked = request();
-    await claim(asked);
-    expect(await redis.ttl(keys.of("idempotency", asked.id))).toBeGreaterThan(86_000);
+    await start("day", harness.csv(1));
+    const left = await Promise.all(
+      (await harness.redis().keys("*:idempotency:*")).map((key) => harness.redis().ttl(key)),
+    );
+    expect(Math.min(...left)).toBeGreaterThan(86_000);
   });
 });

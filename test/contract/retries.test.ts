@@ -76,8 +76,8 @@ describe("a retry of an unsafe run", () => {
     expect((await retry(runId, ["cancelled"])).status).toBe(202);
     const lost = await retry(runId, ["unknown"], "again");
     expect(lost).toMatchObject({ status: 202, body: { counts: { total: 1 } } });
-    expect(await retry(runId, ["unknown"], "again")).toEqual(lost);
     const { runId: newRunId } = lost.body as RunReport;
+    expect(await retry(runId, ["unknown"], "again")).toMatchObject({ status: 202, body: { runId: newRunId } });
     // The process died before it answered: the request is carried out again under the same id.
     const { runs } = harness;
     const again = await runs.draftRetry(runId, { outcomes: ["unknown"] }, newRunId);

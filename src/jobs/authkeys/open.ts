@@ -157,22 +157,24 @@ export class AuthKeyService {
         const authKeys = await this.list(toUser(query));
         return { authKeys, nextCursor: null, rotation: (await this.report(toUser(query))) ?? null };
       }),
-      endpoint(routes.showAuthKeyRotation, async ({ query }) => {
-        const of = toUser(query);
-        const report = await this.report(of);
-        if (report !== undefined) return report;
-        throw new SimfleetError("NOT_FOUND", `The AuthKey of ${of.user ?? of.profile} has not been rotated`);
-      }),
+      endpoint(routes.showAuthKeyRotation, ({ query }) => this.#show(toUser(query))),
       endpoint(routes.planAuthKeyRotation, ({ query }) => this.plan(toUser(query), query.replace)),
       creating(routes.rotateAuthKey, ({ query, body, by }) => {
         const of = toUser(query);
         return {
           newId: () => of.profile,
           create: () => this.rotate(of, { by, replaceId: body?.replace }),
+          show: () => this.#show(of),
           pathOf: () => "/authkeys",
         };
       }),
     ];
+  }
+
+  async #show(of: KeyUser): Promise<routes.AuthKeyRotationReport> {
+    const report = await this.report(of);
+    if (report !== undefined) return report;
+    throw new SimfleetError("NOT_FOUND", `The AuthKey of ${of.user ?? of.profile} has not been rotated`);
   }
 
   #keys({ profile, user }: KeyUser) {

@@ -287,6 +287,12 @@ export class CredentialService {
 
   endpoints(): readonly Endpoint[] {
     const { config, profileOf } = this.#kernel;
+    const changing = (name: string, create: (name: string) => Promise<routes.RotationReport>) => ({
+      newId: () => name,
+      create,
+      show: () => this.report(name),
+      pathOf: () => `/rotations/${name}`,
+    });
     const oneSet = ({ params, query, signal }: OfSet) => ({ ...params, profile: profileOf(query.profile), signal });
     return [
       endpoint(routes.createCredentials, (call) => this.create(oneSet(call), call.body)),
@@ -300,10 +306,10 @@ export class CredentialService {
         return this.status(asked, signal);
       }),
       endpoint(routes.showRotation, ({ params }) => this.report(params.name)),
-      creating(routes.rotateCredentials, ({ params: { name }, by, signal }) =>
-        changing(name, () => this.rotate(name, { by, signal })),
+      creating(routes.rotateCredentials, ({ params, by, signal }) =>
+        changing(params.name, (name) => this.rotate(name, { by, signal })),
       ),
-      creating(routes.confirmRotation, ({ params: { name }, by }) => changing(name, () => this.confirm(name, by))),
+      creating(routes.confirmRotation, ({ params, by }) => changing(params.name, (name) => this.confirm(name, by))),
     ];
   }
 
@@ -329,10 +335,6 @@ function reportOfSet(set: CredentialSet) {
 }
 
 /** A rotation in progress continues. */
-function changing(name: string, create: () => Promise<routes.RotationReport>) {
-  return { newId: () => name, create, pathOf: () => `/rotations/${name}` };
-}
-
 // The report of a rotation, for display and JSON.
 
 /** The platform's data on a rotation's current set; `references` is undefined if the definition cannot list them. */

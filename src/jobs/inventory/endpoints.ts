@@ -30,6 +30,12 @@ export function inventoryEndpoints(deps: InventoryDeps): readonly Endpoint[] {
 
 function syncEndpoints(deps: InventoryDeps): readonly Endpoint[] {
   const { service, config, client, process, profileOf } = deps;
+  const show = async (profile: string): Promise<routes.SyncReport> => {
+    const report = await service.syncReport(profile);
+    if (report !== undefined) return report;
+    const message = `The profile ${profile} has not been synced yet: start a sync with POST /v1/syncs`;
+    throw new SimfleetError("NOT_FOUND", message);
+  };
   return [
     endpoint(routes.listSyncs, async () => {
       const reports = await Promise.all(
@@ -37,15 +43,7 @@ function syncEndpoints(deps: InventoryDeps): readonly Endpoint[] {
       );
       return { syncs: reports.filter((report) => report !== undefined), nextCursor: null };
     }),
-    endpoint(routes.showSync, async ({ params }) => {
-      const profile = profileOf(params.profile);
-      const report = await service.syncReport(profile);
-      if (report !== undefined) return report;
-      throw new SimfleetError(
-        "NOT_FOUND",
-        `The profile ${profile} has not been synced yet: start a sync with POST /v1/syncs`,
-      );
-    }),
+    endpoint(routes.showSync, ({ params }) => show(profileOf(params.profile))),
     creating(routes.startSync, ({ query, by }) => {
       const profile = profileOf(query.profile);
       // A command without credentials may leave the sync to a worker.
@@ -54,6 +52,7 @@ function syncEndpoints(deps: InventoryDeps): readonly Endpoint[] {
         newId: () => profile,
         // A sync in progress continues, unless the request restarts it.
         create: () => service.sync(profile, { by, mode: query.restart === "true" ? "restart" : "resume" }),
+        show,
         pathOf: () => `/syncs/${profile}`,
       };
     }),

@@ -78,7 +78,7 @@ function planEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       routes.createPlan,
       async ({ rows, query, by }) => ({
         newId: () => newRunId(clock.wallMs()),
-        find: (planId) => plans.show(planId).catch(() => undefined),
+        show: (planId) => plans.show(planId),
         pathOf: ({ planId }) => `/plans/${planId}`,
         ...(await drafted<PlanDocument>({ rows, query }, deps, (planned, planId) =>
           plans.keep(planned, { planId, by, upload: rows.upload }),
@@ -203,10 +203,11 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
 }
 
 /** How a request that creates a run gives it its id beforehand, and finds it again. */
-function newRun({ runs, clock }: RunEndpointDeps): Required<Pick<Creation<RunReport>, "newId" | "find" | "pathOf">> {
+function newRun({ runs, clock }: RunEndpointDeps): Omit<Creation<RunReport>, "create"> {
   return {
     newId: () => newRunId(clock.wallMs()),
-    find: async (runId) => ((await runs.exists(runId)) ? runs.show(runId) : undefined),
+    exists: (runId) => runs.exists(runId),
+    show: (runId) => runs.show(runId),
     pathOf: ({ runId }) => `/runs/${runId}`,
   };
 }

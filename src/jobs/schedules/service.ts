@@ -1,6 +1,6 @@
 /** Operations on schedules, shared by the CLI and the HTTP API. */
 import * as routes from "./contract.ts";
-import { randomInt } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { reportOf } from "#contract/fields.ts";
 import { notConfigured } from "#core/errors.ts";
 import { isoTime, secondMs } from "#core/time.ts";
@@ -90,8 +90,9 @@ export function scheduleService(deps: ScheduleServiceDeps) {
     endpoint(routes.resumeSchedule, ({ params, by }) => resume(params.name, by)),
     endpoint(routes.dryRunSchedule, ({ params }) => tasks.preview(scheduleNamed(params.name).task)),
     creating(routes.triggerSchedule, ({ params: { name }, by }) => ({
-      newId: () => name,
-      create: () => trigger(name, { by }),
+      newId: randomUUID,
+      create: (messageId) => trigger(name, { by, messageId }),
+      show: () => show(name),
       pathOf: () => `/schedules/${name}`,
     })),
   ];

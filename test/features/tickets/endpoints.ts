@@ -49,6 +49,7 @@ export function ticketEndpoints(deps: {
         const head = { profile, ticketId, state: "open", subject, startedBy: by, startedAtMs: "now" } as const;
         return reportOf(await store.begin(queue, head));
       },
+      show: async () => reportOf(await current(queue)),
       pathOf: () => `/tickets/${queue}`,
     })),
     endpoint(routes.answerTicket, async ({ params: { queue } }) => {
