@@ -5,7 +5,7 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Command } from "@commander-js/extra-typings";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 import { z } from "zod";
 import { type Results, tables } from "../bench/peers/report.ts";
 import { buildProgram } from "#cli/program.ts";
@@ -207,7 +207,7 @@ interface Rule {
 
 function alerts(): string {
   const text = readFileSync(`${root}deploy/prometheus/alerts.yaml`, "utf8");
-  const { groups: all } = parse(text) as { groups: { rules: Rule[] }[] };
+  const { groups: all } = load(text) as { groups: { rules: Rule[] }[] };
   const rows = all.flatMap(({ rules }) =>
     rules.map(({ alert, labels: { severity }, annotations: { summary }, for: time = "" }) => [
       `[${alert}](#${alert.toLowerCase()})`,

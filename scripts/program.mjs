@@ -76,7 +76,7 @@ export const program = {
         codeSplitting: {
           groups: [
             // Without the server: commands use them as well.
-            ...["zod", "yaml", "pino", "ioredis", "semver"].map((name) => ({
+            ...["zod", "js-yaml", "pino", "ioredis", "semver"].map((name) => ({
               name,
               test: `/node_modules/${name}/`,
               priority: 4,

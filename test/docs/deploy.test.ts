@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 import { histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
 import { unless } from "../support/left-out.ts";
 
@@ -20,7 +20,7 @@ interface Rule {
   readonly annotations: { readonly summary: string; readonly runbook: string };
 }
 
-const { groups } = parse(read("deploy/prometheus/alerts.yaml")) as { groups: { rules: Rule[] }[] };
+const { groups } = load(read("deploy/prometheus/alerts.yaml")) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
 
 const known = new Set<string>([
@@ -51,7 +51,7 @@ describe("alert rules", () => {
   );
 
   test("each alert is tested with a fault and on a normal day", () => {
-    const { tests } = parse(read("deploy/prometheus/alerts.test.yaml")) as { tests: { name: string }[] };
+    const { tests } = load(read("deploy/prometheus/alerts.test.yaml")) as { tests: { name: string }[] };
     const names = tests.map(({ name }) => name);
     expect(names).toEqual(rules.flatMap(({ alert }) => [`${alert}, fault`, `${alert}, normal`]));
   });

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { parse, parseAllDocuments } from "yaml";
+import { load, loadAll } from "js-yaml";
 import { usualFiles } from "#config/load.ts";
 import { schedulesSection } from "#jobs/schedules/config.ts";
 import { settingsOf } from "#config/setting.ts";
@@ -76,7 +76,7 @@ interface Manifest {
 }
 
 function documents(text: string): Manifest[] {
-  return parseAllDocuments(text, { merge: true }).map((document) => document.toJS() as Manifest);
+  return loadAll(text) as Manifest[];
 }
 
 const base = ["worker", "redis", "network"].flatMap((name) => documents(read(`base/${name}.yaml`)));
@@ -200,7 +200,7 @@ describe("the Kubernetes manifests", () => {
   });
 
   test("the ConfigMap of the settings file is made of a valid one, and mounted where the worker looks for it", () => {
-    const { configMapGenerator } = parse(read("base/kustomization.yaml")) as { configMapGenerator: object[] };
+    const { configMapGenerator } = load(read("base/kustomization.yaml")) as { configMapGenerator: object[] };
     expect(configMapGenerator).toContainEqual({ name: "simfleet-config", files: ["simfleet.yaml"] });
     expect(pod?.volumes).toContainEqual({ name: "config", configMap: { name: "simfleet-config" } });
     expect(usualFiles).toContain("/etc/simfleet/simfleet.yaml");
@@ -242,7 +242,7 @@ describe("the Kubernetes manifests", () => {
   test("every overlay builds on the base and names the image of this version", () => {
     const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
     for (const overlay of overlays) {
-      const { resources, images } = parse(read(`overlays/${overlay}/kustomization.yaml`)) as {
+      const { resources, images } = load(read(`overlays/${overlay}/kustomization.yaml`)) as {
         resources: string[];
         images: { name: string; newTag: string }[];
       };

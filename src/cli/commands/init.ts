@@ -6,7 +6,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { Command } from "@commander-js/extra-typings";
-import { stringify } from "yaml";
+import { dump } from "js-yaml";
 import { loadDeployment } from "#config/deployment.ts";
 import { readSettings } from "#config/read-settings.ts";
 import { openReport } from "#config/report.ts";
@@ -163,7 +163,7 @@ export function configText(answers: InitAnswers): string {
     answers.dataDir === undefined ? "# dataDir: /var/lib/simfleet\n\n" : "",
     commonAdditions,
   ];
-  return `${head}${stringify(settings, { lineWidth: 0 })}\n${more.join("")}`;
+  return `${head}${dump(settings, { lineWidth: -1 })}\n${more.join("")}`;
 }
 
 const head = `# The configuration of simfleet. docs/reference/configuration.md describes every setting; simfleet check verifies this file.

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { parse } from "csv-parse/sync";
-import { parse as parseYaml } from "yaml";
+import { load as loadYaml } from "js-yaml";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
 import { limitHeapOfCommand } from "#core/process/heap-room.ts";
@@ -96,7 +96,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
         ...rest,
         simIds: idsFrom === undefined ? undefined : readSimIds(idsFrom),
         // The options check what the file holds.
-        groups: groupsFrom === undefined ? [] : readAs("YAML or JSON", groupsFrom, parseYaml as () => GroupSeed[]),
+        groups: groupsFrom === undefined ? [] : readAs("YAML or JSON", groupsFrom, loadYaml as () => GroupSeed[]),
         serves: toCoverages(coverage),
         coverageTypes: toCoverages(coverageTypes),
         exportMs: rest.exportDelay,

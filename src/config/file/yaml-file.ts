@@ -1,10 +1,12 @@
 /** Parses YAML, a file or a variable's text, into plain values. The schema is not its concern (read-settings.ts). */
-import { LineCounter, parseDocument } from "yaml";
+import { CORE_SCHEMA, YAMLException, load } from "js-yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
 import { isPlainObject } from "#core/plain-object.ts";
 
 const maxBytes = 4 * 1_048_576;
+/** Limit on values, mappings and lists. */
+const maxNodes = 100_000;
 
 export type Tree = Readonly<Record<string, unknown>>;
 
@@ -30,18 +32,34 @@ export function readYaml(file: string, problems: Problem[]) {
 
 /** The value of a text; undefined if it is empty or unreadable. @param name of the file or variable that holds it */
 export function parseYaml(name: string, text: string, problems: Problem[]): unknown {
-  const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, prettyErrors: false });
-  for (const fault of document.errors) {
-    const { line, col } = lineCounter.linePos(fault.pos[0]);
-    problems.push({ where: `${name}, line ${line}, column ${col}`, message: fault.message });
-  }
-  if (document.errors.length > 0) return undefined;
   try {
-    return document.toJS() ?? undefined;
+    const value = load(text, { schema: CORE_SCHEMA });
+    assertSmall(value);
+    return value ?? undefined;
   } catch (thrown) {
-    problems.push({ where: name, message: messageOf(thrown) });
+    problems.push(
+      thrown instanceof YAMLException ? toProblem(name, text, thrown) : { where: name, message: messageOf(thrown) },
+    );
     return undefined;
+  }
+}
+
+/** Leaves out what the message quotes of the text: it may be a secret that begins with `!` or `*`. */
+function toProblem(name: string, text: string, { mark, reason }: YAMLException): Problem {
+  const [message = reason] = reason.split(/:? (?:!<|")|: /, 1);
+  // A text of several documents has no mark.
+  const { line, column } = (mark as typeof mark | undefined) ?? { line: -1, column: -1 };
+  const place = line < text.trimEnd().split("\n").length ? `line ${line + 1}, column ${column + 1}` : "at its end";
+  return { where: line < 0 ? name : `${name}, ${place}`, message };
+}
+
+/** @throws Error if references (`*name`) make a small text huge */
+function assertSmall(value: unknown): void {
+  const open = [value];
+  for (let nodes = 0; open.length > 0; nodes += 1) {
+    if (nodes > maxNodes) throw new Error("is too large: its references repeat too much.");
+    const one = open.pop();
+    if (typeof one === "object" && one !== null) open.push(...(Object.values(one) as unknown[]));
   }
 }
 

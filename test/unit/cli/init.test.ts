@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 import { runProgram } from "#cli/program.ts";
 import { configText } from "#cli/commands/init.ts";
 import { requirePlatform } from "#config/config.ts";
@@ -42,7 +42,7 @@ describe("simfleet init", () => {
   test("writes paths that are the options', whatever folder the file is in", async () => {
     const file = join(folder, "paths", "simfleet.yaml");
     expect((await init(...given, "--auth-key-file", "key", "--data-dir", "data", "--config", file)).code).toBe(0);
-    expect(parse(await readFile(file, "utf8"))).toMatchObject({
+    expect(load(await readFile(file, "utf8"))).toMatchObject({
       dataDir: resolve("data"),
       profiles: { default: { credentials: { authKeyFile: resolve("key") } } },
     });
@@ -70,7 +70,7 @@ describe("simfleet init", () => {
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("Add --force") });
     expect(await readFile(file, "utf8")).toBe("deployment: svc\n");
     expect((await init(...given, "--config", file, "--force")).code).toBe(0);
-    expect(parse(await readFile(file, "utf8"))).toMatchObject({ endpoints: { global: endpoint } });
+    expect(load(await readFile(file, "utf8"))).toMatchObject({ endpoints: { global: endpoint } });
   });
 
   test.each([
@@ -99,7 +99,7 @@ test("every key of the file, also those in comments, is one of the configuration
     const text = configText({ ...answers, ...more });
     const uncommented = text.replaceAll(/^( *)# ( *[A-Za-z][\w-]*:)(?= |$)/gm, "$1$2");
     expect(uncommented.match(/^#.*:$/gm)).toBeNull();
-    const tree = withPathsFrom("/", parse(uncommented) as unknown, undefined) as Record<string, unknown>;
+    const tree = withPathsFrom("/", load(uncommented), undefined) as Record<string, unknown>;
     expect(Object.keys(tree)).toEqual(
       expect.arrayContaining(["schedules", "automations", "webhooks", "changes", "redis"]),
     );

@@ -39,7 +39,7 @@ describe("maps and lists in variables", () => {
     const env = { SIMFLEET_SCHEDULES: "{ a: { cron: nonsense, job: sync } }", SIMFLEET_FREEZES: "{ unclosed" };
     expect(problemsOf("", env)).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^SIMFLEET_FREEZES, line 1, column \d+: /),
+        expect.stringMatching(/^SIMFLEET_FREEZES, at its end: /),
         expect.stringMatching(/^SIMFLEET_SCHEDULES, schedules\.a\.cron: /),
       ]),
     );
@@ -259,9 +259,19 @@ describe("configuration problems", () => {
     );
   });
 
+  /** References that stand for a hundred million values. */
+  const bomb = Array.from({ length: 9 }, (_, n) => `l${n}: &l${n} [${`${n === 0 ? 1 : `*l${n - 1}`}, `.repeat(10)}]`);
+
+  it("a bracket may close in the column of its key", () => {
+    expect(problemsOf("limits: {\n  connections: 8\n}\nhttp:\n  jwt: {\n    roleClaim: r\n  }\n")).toEqual([]);
+  });
+
   it.each<[string, string | Environment, string]>([
     ["a syntax error", "a: [1\nb: 2\n", "line 2, column 1"],
-    ["a key given twice", "logLevel: info\nlogLevel: warn\n", "line 2, column 1: Map keys must be unique"],
+    ["several documents", "logLevel: info\n---\nlogLevel: warn\n", "expected a single document in the stream"],
+    ["references that grow", bomb.join("\n"), "is too large: its references repeat too much."],
+    ["a text that begins with a mark of YAML", "logLevel: !S3cr3t", ", at its end: unknown tag"],
+    ["a key given twice", "logLevel: info\nlogLevel: warn\n", "line 2, column 1: duplicated mapping key"],
     ["a list for a file", "- a\n", "must be a mapping of settings, such as"],
     ["a value for a section", "limits: 3\n", "limits: must be a mapping of settings."],
     [

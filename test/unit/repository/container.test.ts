@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 import { settingsOf } from "#config/setting.ts";
 import { configSchema, fileOf, reading } from "../config/support.ts";
 import { projectDir } from "./run-script.ts";
@@ -96,7 +96,7 @@ interface Service {
   readonly [key: string]: unknown;
 }
 
-const compose = parse(read("compose.yaml"), { merge: true }) as {
+const compose = load(read("compose.yaml")) as {
   services: Readonly<Record<string, Service>>;
   networks: Readonly<Record<string, { internal?: boolean } | null>>;
 };
@@ -185,7 +185,7 @@ describe("compose.yaml", () => {
     const example = read("deploy/compose/simfleet.yaml");
     const whole = example.replace(/^( *)# ([a-zA-Z-]+: .*)$/gm, "$1$2");
     expect(whole.match(/^ *[a-zA-Z-]+: \{ cron: .*$/gm)).toHaveLength(3);
-    expect(Object.keys(parse(example) as object)).toEqual(["dropFolder", "schedules"]);
+    expect(Object.keys(load(example) as object)).toEqual(["dropFolder", "schedules"]);
     const yaml = whole.replaceAll("/run/secrets/seal-key", fileOf("5ea1".repeat(16)));
     const env = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
     const { schedules } = reading(schedulesSection)(yaml, env);

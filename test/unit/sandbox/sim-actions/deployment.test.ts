@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { parse } from "yaml";
+import { load } from "js-yaml";
 import { locate } from "#sandbox/exchange.ts";
 import { namedSimOperations } from "#sandbox/sims/sim-operations.ts";
 
-const file = parse(readFileSync("config/deployments/soracom.yaml", "utf8")) as {
+const file = load(readFileSync("config/deployments/soracom.yaml", "utf8")) as {
   simOperations: Readonly<Record<string, { readonly method: string; readonly path: string; readonly group: string }>>;
 };
 const operations = Object.entries(file.simOperations);
