@@ -28,6 +28,7 @@ export const pages = ["README.md", "CONTRIBUTING.md", ...globSync("docs/**/*.md"
 const parts: Readonly<Record<string, () => string | Promise<string>>> = {
   alerts,
   settings,
+  "reloaded sections": async () => (await sectionsOf(features)).map(({ key }) => code(key)).join(", "),
   errors,
   events,
   metrics,

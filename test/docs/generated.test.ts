@@ -1,8 +1,6 @@
 /** The generated parts of the documentation, and what has to agree with the code next to them. */
 import { readFileSync } from "node:fs";
 import { expect, it, test } from "vitest";
-import { sectionsOf } from "#config/feature-section.ts";
-import { features } from "#features.ts";
 import { outcomes } from "#fleet/run.ts";
 import { settingsOf } from "#config/setting.ts";
 import { verdicts } from "#jobs/runs/contract.ts";
@@ -46,16 +44,20 @@ it("every promise of docs/security.md has a test and every listed test shows one
   expect(new Set(shownPromises().map(({ promise }) => promise))).toEqual(new Set(promised));
 });
 
+/** Sections that take the same sinks or tasks: the example shows those once. */
+const alike = [
+  ["rotations", "authKeys"],
+  ["schedules", "automations", "dropFolder"],
+];
+
 it("the example configuration shows every key", () => {
   const example = read("config/simfleet.example.yaml");
-  const keys = settingsOf(configSchema).map(({ path }) => path.split(".").at(-1) ?? "");
-  const missing = keys.filter((key) => !new RegExp(`(^[ #-]*|[{,] *)${key}:`, "m").test(example));
-  expect(missing, "config/simfleet.example.yaml has no such key").toEqual([]);
-});
-
-it("the page of settings names every section that a worker reloads", async () => {
-  const page = read("docs/reference/configuration.md");
-  const [reloads = ""] = /^A worker reloads the file[^]*?\n\n/m.exec(page) ?? [];
-  const missing = (await sectionsOf(features)).map(({ key }) => key).filter((key) => !reloads.includes(`\`${key}\``));
-  expect(missing, "docs/reference/configuration.md does not say that it reloads").toEqual([]);
+  const sections = example.split(/^(?=(?:# )?[a-z]\w*:)/m);
+  const missing = settingsOf(configSchema).flatMap(({ path }) => {
+    const [first = "", ...below] = path.replaceAll(/\.<name>|\[\]/g, "").split(".");
+    const places = alike.find((names) => names.includes(first)) ?? [first];
+    const section = sections.filter((text) => new RegExp(`^(# )?(${places.join("|")}):`).test(text)).join("");
+    return new RegExp(`(^[ #-]*|[{,] *)${below.at(-1) ?? first}:`, "m").test(section) ? [] : [path];
+  });
+  expect(missing, "config/simfleet.example.yaml does not have these settings").toEqual([]);
 });

@@ -93,7 +93,8 @@ function described(name: string, { description, parameters = [], requestBody, re
     `${name.split(" ")[1] ?? ""}?${query.toString()}`.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => {
       const { example } = parameters.find((one) => one.name === parameter)?.schema ?? {};
       const value = parameter === "sim" ? harness.simId(1) : example;
-      if (value === undefined) throw new Error(`${name}: the contract has no example for ${parameter}`);
+      if (value === undefined)
+        throw new Error(`${name}: give ${parameter} an example (.meta), or the route one in ${import.meta.filename}`);
       return encodeURIComponent(value);
     });
   const role = roles.find((one) => description.includes(`Needs the role ${one}.`)) ?? "admin";

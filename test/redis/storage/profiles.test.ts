@@ -1,5 +1,6 @@
 /** Data of profiles that are no longer configured. */
 import { expect, it } from "vitest";
+import { features } from "#features.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { simsPerChunk } from "#jobs/inventory/store/inventory.ts";
 import { formerProfiles, noteProfiles } from "#jobs/storage/service.ts";
@@ -34,6 +35,8 @@ async function setup(state: "done" | "planned" = "done") {
   for (const bitmap of ["listed", 1]) await redis.setbit(`${keys.simsBitmaps(profile)}${bitmap}`, 0, 1);
   await redis.hset(keys.sync(profile), "syncId", "s-1", "phase", "finished", "startedAtMs", begunAtMs);
   await rotate(profile, state, harness);
+  for (const word of features.flatMap(({ profileData = [] }) => profileData))
+    await redis.set(keys.of(word, profile, "a"), "");
   const note = (): Promise<void> => noteProfiles([profile], begunAtMs, { redis, keys });
   const keysLeft = async (): Promise<string[]> => {
     const found = await redis.keys(`${keys.prefix}:*`);
