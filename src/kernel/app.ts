@@ -3,7 +3,9 @@ import { dirname } from "node:path";
 import type { Config } from "#config/config.ts";
 import { sectionOf } from "#config/feature-section.ts";
 import type { Endpoint, Route } from "#contract/route.ts";
+import { messageOf } from "#core/errors.ts";
 import type { Working } from "#engine/queue/job-result.ts";
+import type { Sweep } from "#engine/sweep.ts";
 import { inWordsOfRedis } from "#redis/node.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import type { AnyAppFeature, AppFeature, MaybeLater, Opened, RouteHost } from "./feature.ts";
@@ -89,7 +91,24 @@ export class App {
 
   /** Starts what a worker does for these features, by default for all. @param profiles those with credentials */
   work(profiles: readonly string[], features: readonly AnyAppFeature[] = [...this.#opened.keys()]): Promise<Working[]> {
-    return this.#all((opened, feature) => (features.includes(feature) ? opened.work?.(profiles) : undefined));
+    const host = { sweep: (sweep: Sweep) => this.#sweep(sweep) };
+    return this.#all((opened, feature) => (features.includes(feature) ? opened.work?.(profiles, host) : undefined));
+  }
+
+  async #sweep(sweep: Sweep) {
+    const counts: Record<string, number> = {};
+    const problems: string[] = [];
+    for (const [{ name }, opened] of this.#opened) {
+      if (sweep.signal.aborted) break;
+      try {
+        const swept = await opened.sweep?.(sweep);
+        Object.assign(counts, swept?.counts);
+        problems.push(...(swept?.problems ?? []));
+      } catch (thrown) {
+        problems.push(`${name}: ${messageOf(thrown)}`);
+      }
+    }
+    return { counts, problems };
   }
 
   readings(): Promise<Reading[]> {

@@ -5,6 +5,7 @@
 import type { FeatureSection } from "#config/feature-section.ts";
 import type { Endpoint } from "#contract/route.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
+import type { Sweep, SweepHost, Swept } from "#engine/sweep.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import type { Declared, Kernel } from "./kernel.ts";
@@ -33,7 +34,9 @@ export interface Opened<Service> {
    * @param profiles those with credentials
    * @returns the consumers of queues, which are watched for progress
    */
-  readonly work?: (profiles: readonly string[]) => MaybeLater<readonly Working[] | void>;
+  readonly work?: (profiles: readonly string[], host: SweepHost) => MaybeLater<readonly Working[] | void>;
+  /** Removes what has been kept for long enough; one worker calls it every hour. */
+  readonly sweep?: (sweep: Sweep) => Promise<Swept>;
   /** Values for the metrics that are read from Redis. */
   readonly readings?: () => Promise<readonly Reading[]>;
   /** Folders that the feature writes to, besides those of `checks`; a worker removes what killed processes left. */

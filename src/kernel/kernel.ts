@@ -47,6 +47,8 @@ export interface Declared {
   readonly audit?: string;
   /** The kind of its data in the report on storage, and the first words of its keys. */
   readonly data?: Readonly<Record<string, readonly string[]>>;
+  /** Days for which its data is kept, by kind, for the report on storage. */
+  readonly kept?: (config: Config) => Readonly<Record<string, number>>;
   /** First words of keys whose second is a profile: they are removed with the profile. */
   readonly profileData?: readonly string[];
 }

@@ -4,7 +4,7 @@ import { automations } from "#jobs/automations/feature.ts";
 import type { SyncReport } from "#jobs/inventory/contract.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
-import { storage } from "#jobs/storage/feature.ts";
+import { removeUnusedInventories } from "#jobs/storage/service.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
@@ -120,7 +120,7 @@ test("the inventory that a profile had before it came to share one is not shown,
   expect(await inventories(harness)).toEqual(["default", "robot"]);
   await sync(harness, "robot");
   expect(await listed(harness, "--profile", "robot")).toBe(sims);
-  await harness.app.service(storage).sweepIfDue(new AbortController().signal);
+  await removeUnusedInventories(["default", "robot"], harness.app.kernel);
   expect(await inventories(harness)).toEqual(["default"]);
   const left = await redis.keys("{simfleet}:sims:robot*");
   expect(left).toEqual([]);

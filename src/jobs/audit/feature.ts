@@ -1,9 +1,11 @@
 /** The audit log: who changed what. */
 import { feature } from "#cli/feature.ts";
+import { dayMs } from "#core/time.ts";
 
 export const audit = feature({
   name: "audit",
   data: { audit: ["audit"] },
+  kept: ({ audit: { keepMs } }) => ({ audit: keepMs / dayMs }),
   open: async (kernel) => {
     const { AuditService, auditEndpoints } = await import("./service.ts");
     const service = new AuditService(kernel);

@@ -7,17 +7,19 @@ export const credentials = feature({
   name: "credentials",
   data: { rotations: ["rotation", "rotations"] },
   audit: "credentials",
+  kept: ({ retention }) => ({ rotations: retention.rotationDays }),
   profileData: ["rotations"],
   section: async () => (await import("./config.ts")).rotationsSection,
   events,
   checks: async (rotations) => (await import("./config.ts")).filesOf(rotations),
   open: async (kernel, _, rotations) => {
-    const { CredentialService } = await import("./open.ts");
+    const { CredentialService, sweepRotations } = await import("./open.ts");
     const service = new CredentialService(kernel, rotations);
     const { config, logger } = kernel;
     return {
       service,
       routes: () => service.endpoints(),
+      sweep: (now) => sweepRotations(now, { config, log: service.log, rotations }),
       // Without a key to seal secrets nothing is rotated; the worker does everything else.
       work: async (profiles) => {
         if (config.seal !== undefined) {

@@ -18,6 +18,7 @@ import { requireOperations } from "#fleet/required-operation.ts";
 import { isSetOf } from "#fleet/rotation.ts";
 import { isUnattended } from "#fleet/task.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
+import type { Sweep, Swept } from "#engine/sweep.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { type AccountSets, type RotationAccount, accountSets, feature } from "./account-sets.ts";
 import { commandRunner } from "./command.ts";
@@ -326,6 +327,25 @@ export class CredentialService {
     const rotation = Object.hasOwn(this.rotations, of.name) ? this.rotations[of.name] : undefined;
     return reportOfRotation(of, { rotation, record, facts, nowMs: this.#kernel.clock.wallMs() });
   }
+}
+
+/** Removes the records of rotations that ended long enough ago and are no longer configured. */
+export async function sweepRotations(
+  { nowMs, signal }: Sweep,
+  { config, log, rotations }: Pick<Kernel, "config"> & Pick<CredentialService, "log" | "rotations">,
+): Promise<Swept> {
+  const beforeMs = nowMs - config.retention.rotationDays * dayMs;
+  let removed = 0;
+  for (const profile of Object.keys(config.profiles)) {
+    if (signal.aborted) break;
+    for (const record of await log.records(profile)) {
+      const isKept = Object.hasOwn(rotations, record.name) || !isRotationOver(record);
+      if (isKept || (record.finishedAtMs ?? record.startedAtMs) >= beforeMs) continue;
+      await log.forget(record);
+      removed += 1;
+    }
+  }
+  return { counts: { rotations: removed } };
 }
 
 function reportOfSet(set: CredentialSet) {

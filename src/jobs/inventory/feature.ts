@@ -8,10 +8,11 @@ export const inventory = feature({
   name: "inventory",
   data: { inventory: ["sims", "inventories"] },
   audit: "syncs",
+  kept: ({ retention }) => ({ goneSims: retention.goneSimDays }),
   profileData: ["sims"],
   events,
   open: async (kernel) => {
-    const { activityOfSyncs, openInventory } = await import("./service.ts");
+    const { activityOfSyncs, openInventory, sweepSims } = await import("./service.ts");
     const opened = openInventory(kernel);
     const { service, store } = opened;
     const { config, clock, logger, lifecycle } = kernel;
@@ -34,6 +35,7 @@ export const inventory = feature({
           profiles.map((profile) => opened.consume(profile, logIncidents(logger, { profile, job: "sync" }))),
         );
       },
+      sweep: (now) => sweepSims(now, { ...kernel, ...opened }),
       readings: async () => {
         const facts = configured.map(async (profile) => ({ profile, ...(await store.facts(profile)) }));
         return (await Promise.all(facts)).flatMap(({ profile, known, gone, listedAtMs }) => [

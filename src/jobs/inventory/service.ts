@@ -5,12 +5,13 @@ import { reportOfProblem } from "#engine/problem.ts";
 import type { Incident, Interruption, Working } from "#engine/queue/job-result.ts";
 import { profileJobs } from "#engine/queue/work-queues.ts";
 import { keepAnswers } from "#core/kept.ts";
-import { minuteMs } from "#core/time.ts";
+import { dayMs, minuteMs } from "#core/time.ts";
 import { everySim } from "#fleet/filter.ts";
+import type { Sweep, Swept } from "#engine/sweep.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import * as routes from "./contract.ts";
 import { countByValue } from "./sims.ts";
-import { Inventory } from "./store/inventory.ts";
+import { Inventory, forgetGoneSims } from "./store/inventory.ts";
 import { type SyncState, SyncLog, isSyncOver, newSyncId } from "./store/sync-record.ts";
 import { syncInventory } from "./work.ts";
 
@@ -73,6 +74,23 @@ export function openInventory(kernel: Kernel) {
 
   const service = { sync, syncReport, ...fleetCounts(kernel, { store, syncs }) };
   return { service, store, syncs, isServed: queues.isServed, syncSince, consume };
+}
+
+/** Removes the SIMs that no sync has listed for long enough. */
+export async function sweepSims(
+  { nowMs, signal }: Sweep,
+  deps: Pick<Kernel, "config" | "redis" | "keys" | "bounds" | "keyColumnOf"> & Pick<OpenInventory, "store" | "syncs">,
+): Promise<Swept> {
+  const { config, keyColumnOf, store, syncs } = deps;
+  const beforeMs = nowMs - config.retention.goneSimDays * dayMs;
+  let goneSims = 0;
+  for (const profile of Object.keys(config.profiles)) {
+    if (signal.aborted) break;
+    await syncs.releaseOldLocks(profile);
+    const options = { beforeMs, keyColumn: keyColumnOf(profile) };
+    goneSims += await forgetGoneSims(profile, options, { ...deps, inventory: store });
+  }
+  return { counts: { goneSims } };
 }
 
 // Counts of the fleet, current and over time: one point of the history every five minutes, kept for a week, in a sorted

@@ -11,6 +11,7 @@ export const runs = feature({
   name: "runs",
   data: { runs: ["run", "runs", "draft", "plans"] },
   audit: "runs",
+  kept: ({ retention: { rowDays, runDays } }) => ({ rows: Math.min(rowDays, runDays), runs: runDays }),
   events,
   needs: { inventory },
   open: async (kernel, needs) => {
@@ -34,7 +35,9 @@ export const runs = feature({
           ),
         );
       },
+      sweep: async (now) => (await import("./removal/sweep.ts")).sweepRuns(now, { ...kernel, ...opened }),
       readings: () => service.census(),
+      folders: async () => (await import("./removal/sweep.ts")).archivedMonths(kernel.config.retention.archive),
     };
   },
   commands: {

@@ -370,11 +370,6 @@ export class RunService {
     yield* resultLines(await readSettled(runId, this.#deps), this.#deps.ledger, options);
   }
 
-  /** Parts of an ended run for the archive. */
-  archiveOf(run: RunRecord): { readonly report: RunReport; readonly lines: AsyncIterable<string> } {
-    return { report: reportOfRun(run), lines: resultLines(run, this.#deps.ledger, { format: "csv" }) };
-  }
-
   /** The buckets, and thus the queues, of a profile's changes: one for each API group of its operations. */
   bucketsOf(profile: string): readonly string[] {
     return [...new Set([...this.operations.values()].map((operation) => operationBucket(operation, profile)))];

@@ -16,16 +16,7 @@ const storageReport = z.object({
     .enum(["maxmemory", "machine"])
     .describe("machine: Redis has no maxmemory, so this is the machine's memory"),
   parts: list(storagePart).describe("estimated from samples, the largest first"),
-  retentionDays: z.object({
-    rows: count,
-    runs: count,
-    events: count,
-    deliveries: count,
-    audit: count,
-    goneSims: count,
-    rotations: count,
-    profiles: count,
-  }),
+  retentionDays: z.record(z.string(), count).describe("by kind of data, such as rows, runs, events, goneSims"),
   formerProfiles: list(z.object({ profile: z.string(), since: instant, removedAt: instant })).describe(
     "profiles that are not in this configuration, since when no worker has them, and when their data are removed",
   ),

@@ -2,31 +2,22 @@
 import { feature } from "#cli/feature.ts";
 import { events } from "./events.ts";
 import { credentials } from "#jobs/credentials/feature.ts";
-import { inventory } from "#jobs/inventory/feature.ts";
-import { runs } from "#jobs/runs/feature.ts";
 
 export const storage = feature({
   name: "storage",
   data: { storage: ["storage", "profiles"] },
   events,
-  needs: { runs, inventory, credentials },
+  kept: ({ retention }) => ({ profiles: retention.profileDays }),
+  needs: { credentials },
   open: async (kernel, needs) => {
-    const { archivedMonths, storageService, watchStorage } = await import("./service.ts");
-    const { config, logger, lifecycle } = kernel;
-    const service = storageService({
-      ...kernel,
-      ledger: needs.runs.ledger,
-      runRemoval: needs.runs.removal,
-      inventory: needs.inventory.store,
-      syncs: needs.inventory.syncs,
-      rotations: needs.credentials.log,
-      configured: needs.credentials.rotations,
-      archiveOf: (run) => needs.runs.service.archiveOf(run),
-    });
+    const { storageService, sweepProfiles, watchStorage } = await import("./service.ts");
+    const { logger, lifecycle } = kernel;
+    const service = storageService(kernel);
     return {
       service,
       routes: () => service.endpoints(),
-      work: () => lifecycle.onStop("storage", watchStorage(service, logger)),
+      work: (_, host) => lifecycle.onStop("storage", watchStorage(service, logger, host)),
+      sweep: (now) => sweepProfiles(now, { ...kernel, rotations: needs.credentials.log }),
       readings: async () => {
         const { usedBytes, limitBytes } = await service.memory();
         return [
@@ -34,7 +25,6 @@ export const storage = feature({
           { metric: "redisMemoryLimit", value: limitBytes, labels: {} },
         ];
       },
-      folders: () => archivedMonths(config.retention.archive),
     };
   },
   commands: {

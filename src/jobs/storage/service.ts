@@ -4,30 +4,21 @@ import { dayMs, every, hourMs, isoTime, minuteMs } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/node.ts";
 import { type StorageReport, showStorage } from "./contract.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
-import { messageOf, SimfleetError } from "#core/errors.ts";
+import { messageOf } from "#core/errors.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { RotationLog } from "#jobs/credentials/record.ts";
 import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
-import { type Inventory, forgetGoneSims } from "#jobs/inventory/store/inventory.ts";
-import type { SyncLog } from "#jobs/inventory/store/sync-record.ts";
-import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { type RunRemoval, endedBefore } from "#jobs/runs/removal/removal.ts";
-import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
-import { createHash } from "node:crypto";
-import { mkdir, readdir } from "node:fs/promises";
-import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { createGunzip, createGzip } from "node:zlib";
-import { openFile } from "#core/files/open-file.ts";
-import { checkFolder, replaceFile } from "#core/files/write-file.ts";
+import type { Sweep, SweepHost, Swept } from "#engine/sweep.ts";
 import { readSharing, sharingKey } from "#engine/sharing.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 
 export type StorageService = ReturnType<typeof storageService>;
 
-export function storageService(deps: SweepDeps & Pick<Kernel, "feed">) {
+export function storageService(
+  deps: Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "config" | "feed" | "features">,
+) {
   const { redis, keys, clock, config } = deps;
   const { retention } = config;
   const profiles = Object.keys(config.profiles);
@@ -52,14 +43,8 @@ export function storageService(deps: SweepDeps & Pick<Kernel, "feed">) {
       ...used,
       parts: sizes,
       retentionDays: {
-        rows: Math.min(rowDays, runDays),
-        runs: runDays,
         events: deps.bounds.keepMs / dayMs,
-        deliveries: retention.deliveryDays,
-        audit: config.audit.keepMs / dayMs,
-        goneSims: goneSimDays,
-        rotations: retention.rotationDays,
-        profiles: profileDays,
+        ...Object.fromEntries(deps.features.flatMap(({ kept }) => Object.entries(kept?.(config) ?? {}))),
       },
       formerProfiles: former.map(({ profile, sinceMs }) => ({
         profile,
@@ -84,11 +69,11 @@ export function storageService(deps: SweepDeps & Pick<Kernel, "feed">) {
   };
 
   /**
-   * Notes the profiles of this process, and sweeps if it is time, and no other process has done so.
+   * Notes the profiles of this process, and lets all features sweep if it is time, and no other process has done so.
    * @returns undefined if another process has
    * @throws Error if a clock may be wrong: what seems old may be minutes old
    */
-  const sweepIfDue = async (signal: AbortSignal) => {
+  const sweepIfDue = async (all: SweepHost, signal: AbortSignal) => {
     const [seconds] = await redis.time();
     const nowMs = Number(seconds) * 1_000;
     await noteProfiles(profiles, nowMs, deps);
@@ -96,7 +81,7 @@ export function storageService(deps: SweepDeps & Pick<Kernel, "feed">) {
     if (isDue === null) return undefined;
     const sweptMs = Number((await redis.set(keys.of("storage", "swept-at"), nowMs, "GET")) ?? nowMs);
     assertClocksAgree({ nowMs, processMs: clock.wallMs(), sweptMs });
-    return sweep(deps, nowMs, signal);
+    return all.sweep({ nowMs, signal });
   };
 
   const endpoints = (): readonly Endpoint[] => [endpoint(showStorage, report)];
@@ -124,16 +109,16 @@ function assertClocksAgree({ nowMs, processMs, sweptMs }: { nowMs: number; proce
 // What a worker does for storage: sweeps every hour, and checks Redis's memory every minute.
 
 /** @returns a function that stops it, after the removal in progress */
-export function watchStorage(storage: StorageService, logger: Logger): () => Promise<void> {
+export function watchStorage(storage: StorageService, logger: Logger, all: SweepHost): () => Promise<void> {
   const onProblem = (message: string): void => logger.warn({ job: "storage" }, message);
   const stopping = new AbortController();
   let sweeping: Promise<void> | undefined;
   const sweepOnce = async (): Promise<void> => {
     try {
-      const swept = await storage.sweepIfDue(stopping.signal);
+      const swept = await storage.sweepIfDue(all, stopping.signal);
       if (swept === undefined) return;
-      logger.info({ removed: swept }, "old data was removed");
-      for (const problem of swept.problems) onProblem(`not removed: ${problem}`);
+      logger.info({ removed: swept.counts }, "old data was removed");
+      if (!stopping.signal.aborted) for (const problem of swept.problems) onProblem(`not removed: ${problem}`);
     } catch (thrown) {
       if (!stopping.signal.aborted) onProblem(`old data could not be removed: ${messageOf(thrown)}`);
     }
@@ -151,129 +136,6 @@ export function watchStorage(storage: StorageService, logger: Logger): () => Pro
   };
 }
 
-// One sweep: removes what has been kept for long enough. Rows are archived first, if there is an archive; a run whose
-// rows cannot be archived keeps them. Every removal may be interrupted and is completed by the next sweep.
-
-export interface SweepDeps extends Pick<
-  Kernel,
-  "config" | "redis" | "keys" | "bounds" | "clock" | "features" | "keyColumnOf"
-> {
-  readonly ledger: Ledger;
-  readonly runRemoval: RunRemoval;
-  readonly inventory: Inventory;
-  readonly syncs: SyncLog;
-  readonly rotations: Pick<RotationLog, "records" | "forget">;
-  /** Rotations that are configured, by name: their records are kept. */
-  readonly configured: Readonly<Record<string, unknown>>;
-  /** `report`: the document that `runs show --json` prints; `lines`: the results as CSV, read once */
-  readonly archiveOf: (run: RunRecord) => { readonly report: object; readonly lines: AsyncIterable<string> };
-}
-
-/**
- * @param nowMs by Redis's clock, ms since the epoch: that of a process may be wrong
- * @param signal aborts between two runs
- * @returns how much was removed; `problems`: what could not be, with the reason
- */
-export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal) {
-  const { config, syncs, ledger, runRemoval } = deps;
-  const { retention } = config;
-  const profiles = Object.keys(config.profiles);
-  const oldestRowsMs = nowMs - Math.min(retention.rowDays, retention.runDays) * dayMs;
-  const counts = { runs: 0, rowsOfRuns: 0, goneSims: 0, rotations: 0, profiles: 0 };
-  const problems: string[] = [];
-  for await (const run of ledger.createdBefore(oldestRowsMs)) {
-    if (signal.aborted) break;
-    try {
-      if (endedBefore(run, oldestRowsMs) && (await runRemoval.hasRows(run.runId))) {
-        await runRemoval.removeRows(run, await archiveRun(run, deps));
-        counts.rowsOfRuns += 1;
-      }
-      if (endedBefore(run, nowMs - retention.runDays * dayMs)) {
-        await runRemoval.remove(run);
-        counts.runs += 1;
-      }
-    } catch (thrown) {
-      problems.push(`run ${run.runId}: ${messageOf(thrown)}`);
-    }
-  }
-  for (const profile of profiles) {
-    if (signal.aborted) break;
-    await syncs.releaseOldLocks(profile);
-    const options = { beforeMs: nowMs - retention.goneSimDays * dayMs, keyColumn: deps.keyColumnOf(profile) };
-    counts.goneSims += await forgetGoneSims(profile, options, deps);
-    for (const rotation of await deps.rotations.records(profile)) {
-      const isKept = Object.hasOwn(deps.configured, rotation.name) || !isRotationOver(rotation);
-      if (isKept || (rotation.finishedAtMs ?? rotation.startedAtMs) >= nowMs - retention.rotationDays * dayMs) continue;
-      await deps.rotations.forget(rotation);
-      counts.rotations += 1;
-    }
-  }
-  for (const { profile, sinceMs } of await formerProfiles(profiles, deps)) {
-    if (signal.aborted || sinceMs >= nowMs - retention.profileDays * dayMs) break;
-    if (await removeProfile(profile, deps)) counts.profiles += 1;
-  }
-  await removeUnusedInventories(profiles, deps);
-  return { ...counts, problems };
-}
-
-// The archive: the results and the report of a run as files, written before its rows are removed from Redis. A run is
-// archived when both files are on disk and the results, read back, have the hash of what was written and a row for
-// every row of the run.
-//
-//   <folder>/2026/11/r-20261120-103045-x7k2m9ab.results.csv.gz
-//   <folder>/2026/11/r-20261120-103045-x7k2m9ab.report.json
-
-/**
- * Writes a run to the archive; files of an earlier attempt are replaced.
- * @returns the path of the results; undefined without an archive, and if the removal had started before
- * @throws the error of the file system or of the rows; SimfleetError RESULTS_NOT_WRITABLE if what was written does not
- *   read back
- */
-async function archiveRun(run: RunRecord, { config, archiveOf }: SweepDeps): Promise<string | undefined> {
-  const { runId, createdAtMs, total } = run;
-  const { archive: folder } = config.retention;
-  if (folder === undefined || run.rowsRemovedAtMs !== undefined) return undefined;
-  const { report, lines } = archiveOf(run);
-  const month = new Date(createdAtMs).toISOString().slice(0, 7).replace("-", "/");
-  const path = join(folder, month);
-  await mkdir(path, { recursive: true, mode: 0o700 });
-  await checkFolder(path);
-  const results = join(path, `${runId}.results.csv.gz`);
-  const written = createHash("sha256");
-  let records = 0;
-  const counted = async function* (): AsyncGenerator<string> {
-    for await (const line of lines) {
-      written.update(line);
-      records += 1;
-      yield line;
-    }
-  };
-  await pipeline(counted, createGzip(), (packed: AsyncIterable<Buffer>) =>
-    replaceFile(results, packed, { mode: 0o600 }),
-  );
-  const readBack = createHash("sha256");
-  const file = await openFile(results, { links: "refuse" });
-  await pipeline(file.createReadStream(), createGunzip(), readBack);
-  if (readBack.digest("hex") !== written.digest("hex") || records !== total + 1) {
-    throw new SimfleetError("RESULTS_NOT_WRITABLE", `The archive ${results} does not read back as it was written`);
-  }
-  const text = `${JSON.stringify(report, null, 2)}\n`;
-  await replaceFile(join(path, `${runId}.report.json`), text, { mode: 0o600 });
-  return results;
-}
-
-/** The folders of the archive: `<archive>/2026/11`. */
-export async function archivedMonths(archive: string | undefined): Promise<string[]> {
-  if (archive === undefined) return [];
-  const years = await foldersIn(archive, /^\d{4}$/);
-  return (await Promise.all(years.map((year) => foldersIn(year, /^\d{2}$/)))).flat();
-}
-
-async function foldersIn(path: string, isWanted: RegExp): Promise<string[]> {
-  const names = await readdir(path).catch(() => []);
-  return names.filter((name) => isWanted.test(name)).map((name) => join(path, name));
-}
-
 // Profiles that no worker has in its configuration anymore. Every worker notes its profiles with the time, so that one
 // worker does not remove what another works on.
 
@@ -282,6 +144,10 @@ const removedAtOnce = 500;
 const profilesKey = (keys: Keys): string => keys.of("profiles");
 
 type Deps = Pick<Kernel, "redis" | "keys">;
+
+interface ProfileDeps extends Pick<Kernel, "redis" | "keys" | "config" | "features"> {
+  readonly rotations: Pick<RotationLog, "records" | "forget">;
+}
 
 export async function noteProfiles(profiles: readonly string[], nowMs: number, { redis, keys }: Deps): Promise<void> {
   if (profiles.length > 0) await redis.zadd(profilesKey(keys), ...profiles.flatMap((profile) => [nowMs, profile]));
@@ -303,14 +169,24 @@ export async function formerProfiles(configured: readonly string[], { redis, key
   return former.sort((a, b) => a.sinceMs - b.sinceMs);
 }
 
+/** Removes the profiles that no worker has had for long enough, and the inventories that no profile has anymore. */
+export async function sweepProfiles({ nowMs, signal }: Sweep, deps: ProfileDeps): Promise<Swept> {
+  const { profiles, retention } = deps.config;
+  const configured = Object.keys(profiles);
+  let removed = 0;
+  for (const { profile, sinceMs } of await formerProfiles(configured, deps)) {
+    if (signal.aborted || sinceMs >= nowMs - retention.profileDays * dayMs) break;
+    if (await removeProfile(profile, deps)) removed += 1;
+  }
+  await removeUnusedInventories(configured, deps);
+  return { counts: { profiles: removed } };
+}
+
 /**
  * Removes what features store of a profile, and its rotations. The next removal completes an interrupted one.
  * @returns false if a rotation of it is in progress: nothing is removed then
  */
-async function removeProfile(
-  profile: string,
-  { redis, keys, rotations, features }: Pick<SweepDeps, "redis" | "keys" | "rotations" | "features">,
-): Promise<boolean> {
+async function removeProfile(profile: string, { redis, keys, rotations, features }: ProfileDeps): Promise<boolean> {
   const records = await rotations.records(profile);
   if (records.some((record) => !isRotationOver(record))) return false;
   for (const record of records) await rotations.forget(record);

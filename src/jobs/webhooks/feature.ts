@@ -7,6 +7,7 @@ export const webhooks = feature({
   name: "webhooks",
   data: { deliveries: ["webhook"] },
   audit: "webhooks",
+  kept: ({ retention }) => ({ deliveries: retention.deliveryDays }),
   events,
   section: async () => (await import("./config.ts")).webhooksSection,
   open: async (kernel, _, endpoints) => {

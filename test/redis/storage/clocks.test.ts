@@ -5,7 +5,7 @@ import { Feed } from "#events/feed.ts";
 import { storageService } from "#jobs/storage/service.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
-import { sweepDeps } from "./storage-harness.ts";
+import { kernelOf } from "./storage-harness.ts";
 
 const place = openTestRedis();
 const dayMs = 86_400_000;
@@ -14,11 +14,12 @@ const dayMs = 86_400_000;
 function setup({ processDays = 0, lastSweepDays = 0 }) {
   const nowMs = (): number => systemClock.wallMs();
   const clock = { ...systemClock, wallMs: () => nowMs() + processDays * dayMs };
-  const deps = sweepDeps({ ...place, bounds: keptBounds, clock });
-  const storage = storageService({ ...deps, feed: new Feed(deps) });
+  const kernel = kernelOf({ ...place, bounds: keptBounds, clock });
+  const storage = storageService({ ...kernel, feed: new Feed(kernel) });
+  const all = { sweep: () => Promise.resolve({ counts: {}, problems: [] }) };
   const sweepOnce = async () => {
     await place.redis.del(place.keys.of("storage", "swept"));
-    return storage.sweepIfDue(new AbortController().signal);
+    return storage.sweepIfDue(all, new AbortController().signal);
   };
   return {
     sweepOnce,

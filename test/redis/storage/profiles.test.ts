@@ -86,6 +86,6 @@ it("the record of a rotation that has ended is removed after its days, unless th
   const harness = storageHarness(place);
   await rotate("default", "done", harness);
   harness.pass(2 * 366);
-  expect(await harness.sweep({}, redis, { configured: { mqtt: {} } })).toMatchObject({ rotations: 0 });
+  expect(await harness.sweep({}, redis, { mqtt: {} })).toMatchObject({ rotations: 0 });
   expect(await harness.sweep()).toMatchObject({ rotations: 1 });
 });

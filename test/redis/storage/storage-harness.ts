@@ -8,17 +8,19 @@ import type { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
 import type { Config } from "#config/config.ts";
 import { type Clock, systemClock } from "#core/time.ts";
-import { Inventory } from "#jobs/inventory/store/inventory.ts";
-import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { runRemoval } from "#jobs/runs/removal/removal.ts";
+import { sweepRuns } from "#jobs/runs/removal/sweep.ts";
+import { sweepSims } from "#jobs/inventory/service.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
+import { sweepRotations } from "#jobs/credentials/open.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
-import { resultLines } from "#jobs/runs/results/results.ts";
-import type { StoreDeps } from "#engine/move-record.ts";
 import { Keys } from "#redis/keys.ts";
 import type { Retention } from "#config/sections/retention.ts";
-import { type SweepDeps, sweep } from "#jobs/storage/service.ts";
+import { sweepProfiles } from "#jobs/storage/service.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { begunAtMs, keptBounds, settledAs, submit } from "../ledger/run-of.ts";
 
@@ -80,9 +82,20 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
     pass: (days: number) => {
       nowMs += days * dayMs;
     },
-    sweep: (retention: Partial<Retention> = {}, on: Redis = redis, more: Partial<SweepDeps> = {}) => {
-      const deps = sweepDeps({ ...collaborators, redis: on }, { ...kept, ...retention });
-      return sweep({ ...deps, ...more }, nowMs, new AbortController().signal);
+    /** Lets every feature sweep that keeps something for a time. @param rotations those that are configured */
+    sweep: async (retention: Partial<Retention> = {}, on: Redis = redis, rotations = {}) => {
+      const deps = kernelOf({ ...collaborators, redis: on }, { ...kept, ...retention });
+      const now = { nowMs, signal: new AbortController().signal };
+      const runs = new Ledger(deps);
+      const log = rotationLog(deps);
+      const swept = [
+        await sweepRuns(now, { ...deps, ledger: runs, removal: runRemoval({ ...deps, ledger: runs }) }),
+        await sweepSims(now, { ...deps, store: new Inventory(deps), syncs: new SyncLog(deps) }),
+        await sweepRotations(now, { ...deps, log, rotations }),
+        await sweepProfiles(now, { ...deps, rotations: log }),
+      ];
+      const counts: Partial<Record<string, number>> = Object.assign({}, ...swept.map((one) => one.counts));
+      return { ...counts, rowsOfRuns: counts["rowsOfRuns"], problems: swept.flatMap(({ problems = [] }) => problems) };
     },
     /** Keys of the run in Redis, without the common prefix. */
     keysOf: async ({ runId }: Pick<RunHead, "runId">): Promise<string[]> => {
@@ -92,25 +105,11 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
   };
 }
 
-/** What a sweep needs, with one profile and no rotations. */
-export function sweepDeps(deps: StoreDeps & { clock: Clock }, retention = kept): SweepDeps {
-  const ledger = new Ledger(deps);
-  return {
-    ...deps,
-    ledger,
-    runRemoval: runRemoval({ ...deps, ledger }),
-    inventory: new Inventory(deps),
-    syncs: new SyncLog(deps),
-    rotations: rotationLog(deps),
-    configured: {},
-    features,
-    config: { profiles: { default: {} }, retention, audit: { keepMs: dayMs } } as unknown as Config,
-    keyColumnOf: () => "simId",
-    archiveOf: (record) => ({
-      report: { runId: record.runId },
-      lines: resultLines(record, ledger, { format: "csv" }),
-    }),
-  };
+/** What a sweep needs of a kernel with one profile. */
+export function kernelOf(stores: Pick<Kernel, "redis" | "keys" | "bounds" | "clock">, retention = kept): Kernel {
+  const config = { profiles: { default: {} }, retention, audit: { keepMs: dayMs } } as unknown as Config;
+  const used: Partial<Kernel> = { ...stores, features, config, keyColumnOf: () => "simId" };
+  return used as Kernel;
 }
 
 export async function temporaryFolder(): Promise<string> {
