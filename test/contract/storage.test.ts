@@ -65,6 +65,15 @@ describe("storage", () => {
     await harness.redis().zrem(keys.of("profiles"), "plant");
   });
 
+  test("a worker lets every feature remove its old data", async () => {
+    const runId = await endedRun();
+    const { keys } = harness.app.kernel;
+    await harness.redis().hset(keys.run(runId), "createdAtMs", 1, "finishedAtMs", 1);
+    await harness.redis().zadd(keys.runs(), 1, runId);
+    await harness.app.work([], [storage]);
+    await until("the run is removed", async () => (await harness.redis().exists(keys.run(runId))) === 0);
+  });
+
   test("storage.low is emitted once a day when too little memory is left", async () => {
     const low = async () => (await harness.app.kernel.feed.newest({ types: ["storage.low"] }, { limit: 10 })).events;
     await harness.app.service(storage).warnIfLow();
