@@ -1,5 +1,5 @@
 /** The terms of a bulk change, as users see them: run, row, segment, outcome and tally. */
-import type { Waves } from "./waves.ts";
+import { type WrittenWaves, wavesOf } from "./waves.ts";
 
 /** The states of a run that has been started. */
 export const startedStates = ["awaiting-approval", "running", "paused", "completed", "aborted", "cancelled"] as const;
@@ -27,30 +27,37 @@ export type Outcome = (typeof outcomes)[number];
 export type Tally = Readonly<Record<Outcome | "total", number>>;
 
 /** A limit on failures: a number of rows, or a percentage of the rows that make a call. */
-export type FailureLimit = { readonly rows: number } | { readonly percent: number };
-
-/** Limit as it is written: a number of rows, or a percentage such as `5%`. */
-export function failureLimitOf(written: number | string): FailureLimit {
+function failureLimitOf(written: number | string) {
   const amount = Number.parseFloat(String(written));
   return String(written).endsWith("%") ? { percent: amount } : { rows: amount };
 }
 
-/** Options of a run. */
-export interface RunOptions {
+/** Options of a run as users write them, in a request or in the configuration. */
+interface WrittenOptions extends WrittenWaves {
   /** Process the valid rows of a file that has invalid ones. */
-  readonly partial: boolean;
+  readonly partial?: boolean | undefined;
   /**
    * Skip SIMs that the operation would not change, according to the inventory. Absent: those whose record is younger
    * than a day, unless another run of the account is in progress.
    */
-  readonly skipUnchanged?: boolean;
+  readonly skipUnchanged?: boolean | undefined;
   /** Abort once more rows than this were rejected by the platform or failed. */
-  readonly maxFailures?: FailureLimit;
-  /** Process the rows in waves, and continue only if each of them has gone well. */
-  readonly waves?: Waves;
+  readonly maxFailures?: number | string | undefined;
   /** Maximum calls per minute, below the quota. */
-  readonly callsPerMinute?: number;
+  readonly rate?: number | undefined;
 }
+
+/** @throws SimfleetError USAGE for waves that cannot be read or do not fit together */
+export function runOptionsOf(written: WrittenOptions) {
+  const { partial = false, skipUnchanged, maxFailures, rate: callsPerMinute } = written;
+  const limit = maxFailures === undefined ? undefined : failureLimitOf(maxFailures);
+  return { partial, skipUnchanged, maxFailures: limit, waves: wavesOf(written), callsPerMinute };
+}
+
+type AllOptions = ReturnType<typeof runOptionsOf>;
+
+/** Options of a run. */
+export type RunOptions = Pick<AllOptions, "partial"> & Readonly<Partial<AllOptions>>;
 
 /** One parsed row of an input file. Rows are numbered from 0 in file order. */
 export interface Row {

@@ -79,6 +79,16 @@ export type FieldChange = readonly [field: string, value: string | null];
 
 export const setSpeedClassName = "set-speed-class";
 
+/** Values for all rows by input, from `set` and the short form of its `speedClass` as users write them. */
+export function valuesForAll(written: {
+  readonly speedClass?: string | undefined;
+  readonly set?: Readonly<Record<string, string | number | boolean>> | undefined;
+}): Readonly<Record<string, string>> {
+  const { speedClass, set } = written;
+  const given = Object.entries(speedClass === undefined ? { ...set } : { speedClass, ...set });
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+}
+
 /** The operation that the interface shows (section 4). */
 export const setSpeedClass: SimOperation = {
   name: setSpeedClassName,

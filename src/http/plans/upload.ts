@@ -12,6 +12,7 @@ import { SimfleetError, messageOf } from "#core/errors.ts";
 import { inTime, secondMs } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { outcomes } from "#fleet/run.ts";
+import { valuesForAll } from "#fleet/sim-operation/sim-operation.ts";
 import { issueText } from "#contract/fields.ts";
 import type { Rows } from "#contract/route.ts";
 import type { ControlDeps } from "../deps.ts";
@@ -163,10 +164,8 @@ function namedRows(body: unknown): Rows {
       `Send a CSV file (text/csv, or the field file of a form), or JSON such as {"where": "tags.site=berlin", "operation": "set-speed-class", "set": {"speedClass": "s1.fast"}}. ${faults.join("; ")}`,
     );
   }
-  const { where = "", sims, retryOf, undoOf, outcomes: which, lines, reason, operation, speedClass } = data;
-  const given = Object.entries(data.set ?? {}).map(([name, value]) => [name, String(value)] as const);
-  const set = { ...(speedClass === undefined ? {} : { speedClass }), ...Object.fromEntries(given) };
-  const rows = { operation, set, sha256: hash("sha256", JSON.stringify(data)) };
+  const { where = "", sims, retryOf, undoOf, outcomes: which, lines, reason, operation } = data;
+  const rows = { operation, set: valuesForAll(data), sha256: hash("sha256", JSON.stringify(data)) };
   if (sims !== undefined) return { ...rows, from: { sims } };
   if (retryOf !== undefined) return { ...rows, from: { retryOf, outcomes: which, lines, reason } };
   if (undoOf !== undefined) return { ...rows, from: { undoOf } };

@@ -3,8 +3,8 @@ import * as routes from "./contract.ts";
 import { type Call, type Creation, type Endpoint, type Rows, creating, endpoint } from "#contract/route.ts";
 import { asList } from "#contract/fields.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { failureLimitOf } from "#fleet/run.ts";
-import { wavesOf } from "#fleet/waves.ts";
+import { type RunOptions, runOptionsOf } from "#fleet/run.ts";
+import { valuesForAll } from "#fleet/sim-operation/sim-operation.ts";
 import type { PlanDocument, RunReport, OrderQuery, RunSummary } from "./contract.ts";
 import { assertHasRows } from "./ledger/run-record.ts";
 import type { Order, RunService } from "./service.ts";
@@ -138,17 +138,7 @@ function startRows({ query, rows, by }: Call<typeof routes.startRun>, deps: RunE
 /** Starts exactly what was planned. */
 async function startPlan({ query, rows, by }: Call<typeof routes.startRun>, planId: string, { runs }: RunEndpointDeps) {
   assertPlanAlone({ query, hasRows: rows !== undefined });
-  const { rate, maxFailures, confirm } = query;
-  const waves = wavesOf(query);
-  return runs.start(planId, {
-    by,
-    confirm,
-    options: {
-      ...(rate === undefined ? {} : { callsPerMinute: rate }),
-      ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
-      ...(waves === undefined ? {} : { waves }),
-    },
-  });
+  return runs.start(planId, { by, confirm: query.confirm, options: toOptions(query) });
 }
 
 /** Options that can be given when a plan is started. */
@@ -214,25 +204,24 @@ function newRun({ runs, clock }: RunEndpointDeps): Omit<Creation<RunReport>, "cr
 
 /** @throws SimfleetError NOT_FOUND when there is no such profile */
 function toOrder(query: OrderQuery, rows: Rows, profileOf: (name?: string) => string): Order {
-  const { profile, operation, speedClass, name, partial, skipUnchanged, rate, maxFailures, confirm } = query;
-  const waves = wavesOf(query);
+  const { profile, operation, speedClass, name, confirm } = query;
   const given = Object.entries(query).flatMap(([field, value]) =>
     field.startsWith("set.") ? [[field.slice("set.".length), String(value)] as const] : [],
   );
   return {
     profile: profileOf(profile),
     operation: rows.operation ?? operation,
-    set: { ...(speedClass === undefined ? {} : { speedClass }), ...Object.fromEntries(given), ...rows.set },
+    set: valuesForAll({ speedClass, set: { ...Object.fromEntries(given), ...rows.set } }),
     fromResults: query.fromResults === "true",
     allowUnlisted: query.allowUnlisted === "true",
     name,
     confirm,
-    options: {
-      partial: partial === "true",
-      ...(skipUnchanged === undefined ? {} : { skipUnchanged: skipUnchanged === "true" }),
-      ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
-      ...(waves === undefined ? {} : { waves }),
-      ...(rate === undefined ? {} : { callsPerMinute: rate }),
-    },
+    options: toOptions(query),
   };
+}
+
+function toOptions(query: OrderQuery): RunOptions {
+  const { partial, skipUnchanged } = query;
+  const skips = skipUnchanged === undefined ? undefined : skipUnchanged === "true";
+  return runOptionsOf({ ...query, partial: partial === "true", skipUnchanged: skips });
 }

@@ -245,7 +245,8 @@ export class RunService {
         `The plan ${planId} has waves with a gate: create a plan with the other waves`,
       );
     }
-    const options = { ...run.options, ...given.options };
+    const { callsPerMinute = run.options.callsPerMinute, maxFailures = run.options.maxFailures } = given.options;
+    const options = { ...run.options, callsPerMinute, maxFailures, waves: given.options.waves ?? run.options.waves };
     const state = firstState(report, { ...run, options }, { confirm: confirm ?? plan.confirm, policy: config.changes });
     const drafted = given.options.waves && (await draftInWaves(run, options, this.#deps).catch(fail));
     const { draftId, ...parts } = drafted ?? {};

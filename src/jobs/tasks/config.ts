@@ -4,14 +4,15 @@
  */
 import { z } from "zod";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
-import { type RunOptions, failureLimitOf } from "#fleet/run.ts";
-import { failureActions, wavesOf } from "#fleet/waves.ts";
+import { type RunOptions, runOptionsOf } from "#fleet/run.ts";
+import { failureActions } from "#fleet/waves.ts";
 import { readInput, ruleOf } from "#fleet/sim-operation/input.ts";
 import {
   operationFor,
   operationNamed,
   setSpeedClassName,
   type SimOperation,
+  valuesForAll,
 } from "#fleet/sim-operation/sim-operation.ts";
 import { type AutomationAction, type Task, taskJobs } from "#fleet/task.ts";
 import { type Known, sectionOf } from "#config/feature-section.ts";
@@ -186,18 +187,11 @@ export function readFilter(
 }
 
 export function optionsOf(written: Partial<Pick<WrittenTask, keyof typeof runOptionKeys>>, fault: Fault): RunOptions {
-  const { partial, skipUnchanged, maxFailures, rate } = written;
-  const waves = orFault(
-    () => wavesOf(written),
+  const options = orFault(
+    () => runOptionsOf(written),
     (message) => fault("waves", `${message}.`),
   );
-  return {
-    partial: partial === true,
-    ...(skipUnchanged === undefined ? {} : { skipUnchanged }),
-    ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
-    ...(waves === undefined ? {} : { waves }),
-    ...(rate === undefined ? {} : { callsPerMinute: rate }),
-  };
+  return options ?? { partial: false };
 }
 
 type WrittenOperation = Pick<WrittenTask, keyof typeof operationKeys>;
@@ -212,17 +206,13 @@ export function operationOf(
   of: { known: Pick<Known, "deployment" | "wordingOf">; profile: string; inputs: "all" | "some" },
   fault: Fault,
 ) {
-  const { operation: name = setSpeedClassName, speedClass } = written;
+  const { operation: name = setSpeedClassName } = written;
   const operation = orFault(
     () => operationFor(operationNamed(of.known.deployment.simOperations, name), of.known.wordingOf(of.profile)),
     (message) => fault("operation", `${message}.`),
   );
   if (operation === undefined) return undefined;
-  const given: NonNullable<WrittenOperation["set"]> = {
-    ...(speedClass === undefined ? {} : { speedClass }),
-    ...written.set,
-  };
-  const set = Object.fromEntries(Object.entries(given).map(([field, value]) => [field, String(value)]));
+  const set = valuesForAll(written);
   checkValues(operation, set, (field, message) => fault(keyOf(field, written), message));
   if (of.inputs === "all") {
     for (const field of operation.inputs) {
