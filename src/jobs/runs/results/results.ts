@@ -2,6 +2,7 @@
  * The results of a run, rendered from the ledger on request: each row of the input, unchanged and in order, followed by
  * its outcome. Uses constant memory: one segment at a time.
  */
+import { isoTime } from "#core/time.ts";
 import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { previousColumns } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
@@ -18,8 +19,8 @@ function resultColumns({ operations }: Pick<RunRecord, "operations">): readonly 
 export interface RowResult extends Omit<Settled, "outcome" | "finishedAtMs"> {
   readonly row: StoredRow;
   readonly outcome: Outcome;
-  /** ISO 8601, UTC; empty while there is no outcome. */
-  readonly finishedAt: string;
+  /** Undefined while there is no outcome. */
+  readonly finishedAtMs: number | undefined;
 }
 
 /** All rows of a run with their outcomes, in the order of the input; `from` is the index of the first. */
@@ -50,20 +51,16 @@ function findSegment({ segments }: RunRecord, index: number): number {
 }
 
 function toResult(run: RunRecord, row: StoredRow, { skipped, settled, doubt }: RowStatus): RowResult {
-  const finishedAt = new Date(run.createdAtMs).toISOString();
-  const none = { row, previous: undefined, attempts: 0 };
-  if (row.problem !== undefined) return { ...none, outcome: "rejected", reason: row.problem.message, finishedAt };
+  const none = { row, previous: undefined, attempts: 0, finishedAtMs: run.createdAtMs };
+  if (row.problem !== undefined) return { ...none, outcome: "rejected", reason: row.problem.message };
   if (skipped !== undefined) {
-    const own = { ...row, skipped };
-    return { ...none, row: own, outcome: "skipped", reason: skipped, previous: row.before, finishedAt };
+    return { ...none, row: { ...row, skipped }, outcome: "skipped", reason: skipped, previous: row.before };
   }
-  if (settled !== undefined) {
-    const { finishedAtMs, ...result } = settled;
-    return { row, ...result, finishedAt: new Date(finishedAtMs).toISOString() };
-  }
+  if (settled !== undefined) return { row, ...settled };
   const isCut = isRunOver(run.state) && !run.isEnding;
   const reason = isCut ? `${run.reason ?? ""}${doubt}` : "";
-  return { ...none, outcome: isCut ? "cancelled" : "pending", reason, previous: row.before, finishedAt: "" };
+  const outcome = isCut ? "cancelled" : "pending";
+  return { ...none, outcome, reason, previous: row.before, finishedAtMs: undefined };
 }
 
 /** The results as text, line by line. */
@@ -79,7 +76,8 @@ export async function* resultLines(
   for await (const result of rowResults(run, ledger)) {
     if (options.outcomes !== undefined && options.outcomes.length > 0 && !options.outcomes.includes(result.outcome))
       continue;
-    const { row, outcome, reason, attempts, finishedAt } = result;
+    const { row, outcome, reason, attempts } = result;
+    const finishedAt = isoTime(result.finishedAtMs) ?? "";
     const previous = names.map((_, i) => result.previous?.[i] ?? "");
     // Pad or cut the row, so that its outcome is in the right column.
     const cells = Array.from({ length: carried }, (_, i) => row.cells[i] ?? "");

@@ -1,6 +1,7 @@
 /** Rows of a planned run with what it would do, and of a run with their outcomes: in pages, or as lines of a file. */
 import { asList } from "#contract/fields.ts";
 import type { Call } from "#contract/route.ts";
+import { isoTime } from "#core/time.ts";
 import { type FieldChange, type SimOperation, changesOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
 import { secretColumns } from "#intake/columns.ts";
@@ -96,10 +97,10 @@ export function rowPage(run: RunRecord, ledger: Ledger, query: RowsQuery) {
 }
 
 /** The JSON form of a row and its outcome. */
-function rowReport(run: RunRecord, { row, outcome, reason, previous, attempts, finishedAt }: RowResult): RowReport {
+function rowReport(run: RunRecord, { row, outcome, reason, previous, attempts, finishedAtMs }: RowResult): RowReport {
   const shown = toRow(run, row, previous);
   const changes = row.problem === undefined ? shown.changes : [];
-  return { ...shown, changes, outcome, reason, attempts, finishedAt: finishedAt === "" ? null : finishedAt };
+  return { ...shown, changes, outcome, reason, attempts, finishedAt: isoTime(finishedAtMs) };
 }
 
 // Finds the runs that have a row for a SIM, newest first. There is no index: a run may have a million rows, and few

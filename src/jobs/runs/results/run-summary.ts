@@ -59,7 +59,7 @@ export async function summarizeRun(
   const phaseMs = (kept[0]?.endedAtMs ?? 0) % periodMs;
   const windows = new Map<number, Omit<Window, "quota">>();
   const reasons = new Map<string, Reason>();
-  for await (const { outcome, reason, attempts, finishedAt } of rowResults(run, ledger)) {
+  for await (const { outcome, reason, attempts, finishedAtMs } of rowResults(run, ledger)) {
     if (outcome === "pending") continue;
     if (reason !== "" && outcome !== "done" && outcome !== "skipped") {
       const kind = kindOfReason(reason);
@@ -67,8 +67,8 @@ export async function summarizeRun(
       const { rows, reason: other } = reasons.get(name) ?? { rows: 0, reason };
       reasons.set(name, { outcome, reason: other === reason ? reason : kind, rows: rows + 1 });
     }
-    if (finishedAt === "" || outcome === "cancelled") continue;
-    const atMs = Math.floor((Date.parse(finishedAt) - phaseMs) / windowMs) * windowMs + phaseMs;
+    if (finishedAtMs === undefined || outcome === "cancelled") continue;
+    const atMs = Math.floor((finishedAtMs - phaseMs) / windowMs) * windowMs + phaseMs;
     const window = windows.get(atMs) ?? emptyWindow(atMs);
     window[outcome] += 1;
     window.calls += attempts;
