@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
+import { keepAnswers } from "#core/kept.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { encodeName, encodeValue } from "#fleet/sim/field-text.ts";
 import { type RunState, isRunOver } from "#fleet/run.ts";
@@ -98,12 +99,15 @@ export class Ledger {
   readonly #deps: LedgerDeps;
   readonly #redis: Redis;
   readonly #keys: Keys;
-  #sharing: { readonly sharing: Sharing; readonly readAtMs: number } | undefined;
+  readonly #sharing: () => Promise<Sharing>;
 
   constructor(deps: LedgerDeps) {
     this.#deps = deps;
     this.#redis = deps.redis;
     this.#keys = deps.keys;
+    // Read once a second: a run at full speed writes outcomes a hundred times as often.
+    const kept = keepAnswers<Sharing>(deps.clock, secondMs);
+    this.#sharing = () => kept("", () => readSharing(deps));
   }
 
   /** Stores a segment of a run that is being submitted; it expires unless the run is committed within the hour. */
@@ -353,7 +357,7 @@ export class Ledger {
     args.push(profile, this.#deps.bounds.maxEvents, runId, newer);
     for (const settlement of settlements) args.push(encodeSettlement(settlement));
     // Not that of the plan: the profile may have come to share another since.
-    const name = (await this.#inventories()).nameOf(profile);
+    const name = (await this.#sharing()).nameOf(profile);
     const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, name)];
     const [state, pending, ended] = (await settleScript.run(this.#redis, keys, args)) as [
       RunState | "gone",
@@ -361,16 +365,6 @@ export class Ledger {
       number,
     ];
     return { state, pending, hasEndedWave: ended === 1 };
-  }
-
-  /** Who shares an inventory, read once a second: a run at full speed writes outcomes a hundred times as often. */
-  async #inventories(): Promise<Sharing> {
-    const nowMs = this.#deps.clock.monotonicMs();
-    if (this.#sharing === undefined || nowMs - this.#sharing.readAtMs >= secondMs) {
-      const sharing = await readSharing(this.#deps);
-      this.#sharing = { sharing, readAtMs: nowMs };
-    }
-    return this.#sharing.sharing;
   }
 
   /**
