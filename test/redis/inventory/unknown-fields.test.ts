@@ -3,7 +3,7 @@ import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
 import { assertFieldsKnown } from "#jobs/inventory/sims.ts";
-import { filterSource } from "#jobs/runs/plan/row-source.ts";
+import { openSource } from "#jobs/runs/plan/row-source.ts";
 import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { storesOn } from "./sync-harness.ts";
@@ -58,9 +58,9 @@ describe("filters on unknown fields", () => {
   });
 
   it("a filter on a field that no SIM has is refused before a run reads its SIMs", async () => {
-    const ask = { profile: "whole", filter: parseFilter("speedclass!=s1.fast") };
+    const from = { filter: parseFilter("speedclass!=s1.fast") };
     const request = { operation: setSpeedClass, set: { speedClass: "s1.slow" } };
-    await expect(filterSource(inventory, { ...ask, request })).rejects.toMatchObject({ code: "USAGE" });
+    await expect(openSource(from, request, { inventory, profile: "whole" })).rejects.toMatchObject({ code: "USAGE" });
   });
 
   it("a filter on a field that no SIM has is refused while the first sync has read only some pages", async () => {

@@ -37,7 +37,11 @@ export async function openSource(
   const { inventory, profile, signal } = fleet;
   if ("path" in from) return { ...(await openRows(from, { ...request, signal })), origin: { file: from.path } };
   if ("sims" in from) return selectedSource(inBatches(from.sims), `${from.sims.length} SIMs`, request);
-  return filterSource(inventory, { profile, filter: from.filter, request });
+  const { filter } = from;
+  const selection = { profile, filter, keyColumn: request.operation.keyColumn };
+  const source = selectedSource(selectedKeys(inventory, selection), filter.text, request);
+  await assertFieldsKnown(inventory, selection);
+  return source;
 }
 
 /**
@@ -78,31 +82,21 @@ function selectedSource(keys: AsyncIterable<readonly string[]>, where: string, {
   };
 }
 
-/**
- * The SIMs that a filter selects from the inventory, as rows.
- * @throws SimfleetError USAGE if there is no such field, or a value is missing or invalid; its rows throw if there is
- *   no inventory or no such SIM
- */
-export async function filterSource(
-  inventory: Inventory,
-  options: { profile: string; filter: Filter; request: RowRequest },
-): Promise<RowSource> {
-  const { filter, profile, request } = options;
-  const { keyColumn } = request.operation;
-  async function* keys(): AsyncGenerator<readonly string[]> {
-    let isEmpty = true;
-    for await (const found of inventory.scan(profile, filter, { keyColumn })) {
-      isEmpty &&= found.length === 0;
-      yield found.map(({ key }) => key);
-    }
-    if (isEmpty) await failForNoSim(inventory, options);
+/** SIMs that a filter selects from the inventory of a profile. */
+type Selection = Parameters<typeof assertFieldsKnown>[1];
+
+/** Yields the keys of these SIMs. @throws SimfleetError USAGE without an inventory, NO_SIM_MATCHES */
+async function* selectedKeys(inventory: Inventory, selection: Selection): AsyncGenerator<readonly string[]> {
+  const { profile, filter, keyColumn } = selection;
+  let isEmpty = true;
+  for await (const found of inventory.scan(profile, filter, { keyColumn })) {
+    isEmpty &&= found.length === 0;
+    yield found.map(({ key }) => key);
   }
-  const source = selectedSource(keys(), filter.text, request);
-  await assertFieldsKnown(inventory, { profile, filter, keyColumn });
-  return source;
+  if (isEmpty) await failForNoSim(inventory, selection);
 }
 
-async function failForNoSim(inventory: Inventory, { profile, filter }: { profile: string; filter: Filter }) {
+async function failForNoSim(inventory: Inventory, { profile, filter }: Selection): Promise<void> {
   const { known, isComplete } = await inventory.facts(profile);
   if (!isComplete) {
     throw new SimfleetError("USAGE", "The inventory has not been synced yet; run: simfleet sims sync");
