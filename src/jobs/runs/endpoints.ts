@@ -110,11 +110,12 @@ async function drafted<T>(
 ): Promise<Pick<Creation<T>, "create" | "sha256" | "abandon">> {
   const { from, signal, upload } = rows;
   const order = toOrder(query, rows, profileOf);
-  const draft = (id?: string): Promise<Planned> => {
+  const plan = (id?: string): Promise<Planned> => {
     if ("retryOf" in from) return runs.draftRetry(from.retryOf, from, id);
     if ("undoOf" in from) return runs.draftUndo(from.undoOf, id);
     return runs.draft(from, order, signal);
   };
+  const draft = async (id?: string): Promise<Planned> => ({ ...(await plan(id)), confirm: query.confirm });
   if (upload === undefined || !("path" in from)) return { create: async (id) => use(await draft(id), id) };
   const planned = await draft();
   return {
@@ -130,9 +131,7 @@ function startRows({ query, rows, by }: Call<typeof routes.startRun>, deps: RunE
     throw new SimfleetError("REQUEST_INVALID", "Send a CSV file, a filter in JSON, or the planId of a plan");
   }
   deps.client(deps.profileOf(query.profile));
-  return drafted({ rows, query }, deps, (planned, runId) =>
-    deps.runs.submit(planned, { by, runId, confirm: query.confirm }),
-  );
+  return drafted({ rows, query }, deps, (planned, runId) => deps.runs.submit(planned, { by, runId }));
 }
 
 /** Starts exactly what was planned. */
@@ -204,7 +203,7 @@ function newRun({ runs, clock }: RunEndpointDeps): Omit<Creation<RunReport>, "cr
 
 /** @throws SimfleetError NOT_FOUND when there is no such profile */
 function toOrder(query: OrderQuery, rows: Rows, profileOf: (name?: string) => string): Order {
-  const { profile, operation, speedClass, name, confirm } = query;
+  const { profile, operation, speedClass, name } = query;
   const given = Object.entries(query).flatMap(([field, value]) =>
     field.startsWith("set.") ? [[field.slice("set.".length), String(value)] as const] : [],
   );
@@ -215,7 +214,6 @@ function toOrder(query: OrderQuery, rows: Rows, profileOf: (name?: string) => st
     fromResults: query.fromResults === "true",
     allowUnlisted: query.allowUnlisted === "true",
     name,
-    confirm,
     options: toOptions(query),
   };
 }

@@ -48,8 +48,6 @@ export interface Order {
   readonly allowUnlisted?: boolean | undefined;
   /** Name of the run; the file name or the filter by default. */
   readonly name?: string | undefined;
-  /** The number of calls that cannot be undone, as a user confirmed it. */
-  readonly confirm?: number | undefined;
   readonly options: RunOptions;
 }
 
@@ -105,7 +103,7 @@ export class RunService {
    *   key, STORE_FULL
    */
   async draft(from: RowOrigin, order: Order, signal?: AbortSignal): Promise<Planned> {
-    const { profile, options, set, fromResults, allowUnlisted, confirm } = order;
+    const { profile, options, set, fromResults, allowUnlisted } = order;
     const operation = this.assertOperation(order.operation, profile);
     refuseSecretValues(operation, set);
     const { gate } = options.waves ?? {};
@@ -120,11 +118,8 @@ export class RunService {
     try {
       const skipUnchanged = options.skipUnchanged ?? ((await isQuiet()) && "fresh");
       const rows = classifyRows(batches, operation, { ...fleet, skipUnchanged });
-      const planned = await this.#draft(
-        { ...about, operations: [operation], rows },
-        { name, profile, bucket, options, signal },
-      );
-      return { ...planned, confirm };
+      const source = { ...about, operations: [operation], rows } as const;
+      return await this.#draft(source, { name, profile, bucket, options, signal });
     } finally {
       opened.close?.();
     }
