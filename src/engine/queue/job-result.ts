@@ -11,16 +11,18 @@ export type JobResult =
   /** The run is paused or has ended. */
   | { readonly kind: "parked" };
 
+/** Continue later; with scope `bucket` the whole queue waits. */
+export interface Postponed {
+  readonly kind: "postponed";
+  readonly delayMs: number;
+  readonly scope: "bucket" | "job";
+  readonly reason: string;
+  /** The platform rejected our credentials or permissions. */
+  readonly refusal?: PlatformError;
+}
+
 export type Interruption =
-  /** Continue later; with scope `bucket` the whole queue waits. */
-  | {
-      readonly kind: "postponed";
-      readonly delayMs: number;
-      readonly scope: "bucket" | "job";
-      readonly reason: string;
-      /** The platform rejected our credentials or permissions. */
-      readonly refusal?: PlatformError;
-    }
+  | Postponed
   /** Handed back: this process is stopping, and another one continues. */
   | { readonly kind: "handed-back" };
 

@@ -27,7 +27,7 @@ import type { CallOptions } from "#api/client-options.ts";
 import { type OpenInputs, hasSecrets } from "../sealed-inputs.ts";
 import { type OpenRow, type TryResult, later, makeCall } from "./row-call.ts";
 import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
-import type { JobResult } from "#engine/queue/job-result.ts";
+import type { JobResult, Postponed } from "#engine/queue/job-result.ts";
 import type { SegmentReference } from "./queue.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { RunWatch } from "./run-watch.ts";
@@ -104,7 +104,7 @@ class SegmentWork {
   #doneBefore: number;
   #lanesAtWork = 0;
   #incident = 0;
-  #stop: (JobResult & { kind: "postponed" }) | undefined;
+  #stop: Postponed | undefined;
 
   constructor(
     run: RunRecord,
@@ -323,11 +323,11 @@ class SegmentWork {
         return this.#unsafe.readLater(open.place, result.delayMs);
       case "unknown":
       case "failed-try":
-        return this.#tryAgain(open, result);
+        return this.#tryAgain(open, result.kind, result.reason);
     }
   }
 
-  async #tryAgain(open: OpenRow, { kind, reason }: { kind: "unknown" | "failed-try"; reason: string }): Promise<void> {
+  async #tryAgain(open: OpenRow, kind: "unknown" | "failed-try", reason: string): Promise<void> {
     const { ledger, clock } = this.#context;
     const { place } = open;
     const before = this.#tries.get(place);
@@ -398,7 +398,7 @@ class SegmentWork {
   }
 
   /** The longest of several delays applies. */
-  #stopWith(result: JobResult & { kind: "postponed" }): void {
+  #stopWith(result: Postponed): void {
     if (this.#stop === undefined || this.#stop.delayMs < result.delayMs) this.#stop = result;
   }
 }

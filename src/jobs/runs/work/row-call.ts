@@ -8,6 +8,7 @@ import { PlatformError } from "#core/errors.ts";
 import { scrubJson, scrubValues } from "#core/secrets/scrub-secrets.ts";
 import { type FieldSelection, pickFields } from "#fleet/sim/sim-fields.ts";
 import type { FieldChange, SimChange, SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+import type { Postponed } from "#engine/queue/job-result.ts";
 import { secretsOf } from "../sealed-inputs.ts";
 import type { FieldValues, ShownSim, StoredRow } from "../ledger/packing.ts";
 
@@ -26,32 +27,27 @@ export interface OpenRow {
   readonly isUnchanged: boolean;
 }
 
+/** No attempt: the quota is spent, the run's own rate applies, or the platform is unreachable. */
+interface PostponedTry extends Postponed {
+  readonly wasRateLimited?: boolean;
+  /** Something other than a spent quota is wrong, and users have to see it. */
+  readonly isProblem?: boolean;
+}
+
 /** The result of one attempt of one row. */
 export type TryResult =
   | { readonly kind: "done"; readonly shown?: ShownSim }
-  /** The platform answered that the SIM is already as requested. */
-  | { readonly kind: "already"; readonly reason: string }
-  /** No call was made: the SIM has changed since the row was submitted. */
-  | { readonly kind: "skipped"; readonly reason: string }
-  | { readonly kind: "rejected"; readonly reason: string }
-  /** Does not count as an attempt: the quota is spent, the run's own rate applies, or the platform is unreachable. */
-  | {
-      readonly kind: "postponed";
-      readonly delayMs: number;
-      readonly scope: "bucket" | "job";
-      readonly wasRateLimited?: boolean;
-      /** Something other than a spent quota is wrong, and users have to see it. */
-      readonly isProblem?: boolean;
-      readonly reason: string;
-    }
-  /** The call was sent and its response lost: the change may have been applied. It is sent again if that is safe. */
-  | { readonly kind: "unknown"; readonly reason: string }
+  /**
+   * `already`: the platform answered that the SIM is as requested; `skipped`: no call was made, since the SIM has
+   * changed after the row was submitted; `unknown`: the response was lost, so the change may have been applied, and the
+   * call is sent again if that is safe; `failed-try`: the call changed nothing, and is worth a retry.
+   */
+  | { readonly kind: "already" | "skipped" | "rejected" | "unknown" | "failed-try"; readonly reason: string }
+  | PostponedTry
   /** Result of an unsafe call whose response was lost, as far as it is known. */
   | { readonly kind: "lost"; readonly outcome: "done" | "failed" | "unknown"; readonly reason: string }
   /** The SIM's record is read again later, to find out what a lost call did; the other rows continue. */
   | { readonly kind: "waiting"; readonly delayMs: number }
-  /** The call failed and changed nothing; it is worth a retry. */
-  | { readonly kind: "failed-try"; readonly reason: string }
   /** The platform rejected our credentials or permissions, or the configuration lacks something: it is not this row. */
   | { readonly kind: "refused"; readonly error: PlatformError };
 
