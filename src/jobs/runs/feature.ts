@@ -54,7 +54,7 @@ export const runs = feature({
     apply: {
       group: "change",
       summary: "Change SIMs from a file or filter, with a result for every row",
-      load: async (context) => (await import("./commands/apply.ts")).applyCommand(context),
+      load: async (context) => (await import("./commands/plan.ts")).applyCommand(context),
     },
     runs: {
       group: "change",

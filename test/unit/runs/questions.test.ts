@@ -1,6 +1,6 @@
 /** What commands ask before a run, and the reason of a run that a signal pauses. */
 import { expect, test } from "vitest";
-import { changesQuestion } from "#jobs/runs/commands/apply.ts";
+import { changesQuestion } from "#jobs/runs/commands/plan.ts";
 import { stopReason } from "#jobs/runs/commands/follow-run.ts";
 import { changedText } from "#jobs/runs/contract.ts";
 import { undoQuestion } from "#jobs/runs/commands/runs.ts";

@@ -163,6 +163,13 @@ export async function topReasons(client: Client, { runId, state, counts }: RunRe
   }
 }
 
+/** Descriptions of options that several commands have. */
+export const optionTexts = {
+  confirm: "confirm an irreversible operation with its number of SIMs; --yes is not enough",
+  out: "write the results to this file (default: in the current folder, named after the input file)",
+  detach: "submit the run, print its ID and return; needs a running worker",
+} as const;
+
 // One rule for all commands that start a run: a question on a terminal, or the number of calls that cannot be undone.
 
 /** Run that a question is about. */

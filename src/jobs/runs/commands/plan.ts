@@ -1,17 +1,28 @@
-/** `simfleet plan FILE`: previews a run. */
-import { basename } from "node:path";
+/** The commands that plan rows: `simfleet plan FILE` previews their run, `simfleet apply FILE` asks and starts it. */
+import { basename, dirname } from "node:path";
 import { addAbortSignal } from "node:stream";
-import type { Command, CommandUnknownOpts } from "@commander-js/extra-typings";
-import { pipeAt } from "#core/files/open-file.ts";
+import { Command, type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import type { z } from "zod";
+import { addSeeAlso, asCount, type Context, type ProcessIo, withCommon, yesOption } from "#cli/context.ts";
+import { counted, duration, grouped } from "#cli/format.ts";
+import { addWaveOptions, assertFilter, whereOption } from "#cli/values.ts";
 import type { RowsRequest } from "#contract/route.ts";
-import { type PlanReport, changedText, createPlan, deletePlan, downloadVerdicts, percent } from "../contract.ts";
+import { openTerminal, pipeAt } from "#core/files/open-file.ts";
 import { assertCanWrite, writeResults } from "#core/files/output-file.ts";
-import { addSeeAlso, type Context, type ProcessIo, withCommon } from "#cli/context.ts";
-import { addWaveOptions, assertFilter } from "#cli/values.ts";
-import { orderQueryOf, planningCommand } from "./operation-options.ts";
-import { grouped, counted, duration } from "#cli/format.ts";
-import { costText } from "./end-of-run.ts";
+import { visibleIn } from "#core/visible-text.ts";
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
+import {
+  type Changed,
+  type PlanReport,
+  changedText,
+  createPlan,
+  deletePlan,
+  downloadVerdicts,
+  orderQuery,
+  percent,
+} from "../contract.ts";
+import { assertAllValid } from "../submit.ts";
+import { costText, optionTexts, resultsPathOf, startAsked } from "./end-of-run.ts";
 
 export function planCommand(context: Context): CommandUnknownOpts {
   const command = planningCommand("plan", "Validate a file or filter and preview the run; makes no API calls")
@@ -47,6 +58,118 @@ export function planCommand(context: Context): CommandUnknownOpts {
     });
   });
 }
+
+export function applyCommand(context: Context): CommandUnknownOpts {
+  const command = planningCommand(
+    "apply",
+    "Change SIMs from a file or filter: plan, run, and write a result for every row",
+  )
+    .optionsGroup("Safety:")
+    .addOption(yesOption())
+    .option("--confirm <n>", optionTexts.confirm, asCount)
+    .option("--partial", "process the valid rows even if other rows are invalid")
+    .option("--skip-unchanged", "skip SIMs that already have the values, however old their record is")
+    .addOption(new Option("--send-unchanged", "send SIMs that already have the values, too").conflicts("skipUnchanged"))
+    .option(
+      "--max-failures <n>",
+      "abort when more rows than this fail or are rejected: a number or a percentage such as 5%",
+    )
+    .option("--rate <n>", "maximum number of calls per minute", asCount)
+    .optionsGroup("Run:")
+    .option("--name <name>", "name of the run (default: the file name or the filter)")
+    .option(
+      "-o, --out <file>",
+      "write the results to this file (default: next to the input file; of standard input: in the current folder)",
+    )
+    .option("--detach", optionTexts.detach)
+    .optionsGroup("Waves:");
+  addWaveOptions(command);
+  addSeeAlso(command, "plan", "runs retry", "runs undo");
+  return withCommon(
+    command,
+    "simfleet apply fleet.csv --yes\nsimfleet apply --where tags.site=stadium --speed-class s1.fast\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
+  ).action(async (given, options, self) => {
+    const rows = await rowsOf(given, options, { command: self, io: context.io });
+    const { file, read } = "file" in rows ? rows : {};
+    const pathOf = (runId: string): string | undefined =>
+      options.out ?? (file === undefined ? undefined : resultsPathOf({ runId, name: file }, dirname(file)));
+    await context.connect(options, async (caller) => {
+      const { client, profile, app, output } = caller;
+      if (options.detach !== true) await assertCanWrite(pathOf("r"), file);
+      // An upload has no file name.
+      const { name = file && basename(file).slice(0, 200), sendUnchanged } = options;
+      const skipUnchanged = sendUnchanged === true ? { skipUnchanged: "false" as const } : {};
+      const query = { profile, ...orderQueryOf(options), name, ...skipUnchanged };
+      const plan = await client.call(createPlan, { query, rows });
+      output.sayLines(planText(visibleIn(plan)));
+      return startAsked(caller, context, {
+        plan,
+        check: async () => {
+          assertAllValid(plan, { partial: options.partial === true });
+          // Wrong credentials show now, not after the first thousand rows have been submitted.
+          if (options.detach !== true) await app?.kernel.client(app.kernel.config.profile).whoAmI(context.io.interrupt);
+        },
+        question: changesQuestion(plan),
+        options,
+        terminal: read === undefined ? undefined : openTerminal(),
+        startedText: ({ runId }) => `Run ${runId} started.`,
+        resultsPathOf: ({ runId }) => pathOf(runId),
+      });
+    });
+  });
+}
+
+/** The changes, and the calls that change nothing apart: SIMs that already are as requested. */
+export function changesQuestion(plan: Pick<PlanReport, "calls" | "verdicts" | "unchangedSkipped"> & Changed): string {
+  const { calls, verdicts, unchangedSkipped } = plan;
+  const same = verdicts.unchanged - unchangedSkipped;
+  const changes = calls - same;
+  const question = `${changedText(plan)}. Make ${counted(changes, "change")}?`;
+  if (same === 0) return question;
+  return `${question} (${same === 1 ? "1 more call changes" : `${grouped(same)} more calls change`} nothing; --skip-unchanged leaves them out)`;
+}
+
+// The options and the rows of both.
+
+/** A command that plans rows. */
+export function planningCommand(name: string, description: string) {
+  return new Command(name)
+    .description(description)
+    .argument(
+      "[file]",
+      "CSV file with the column simId (or imsi) and a column for each input, such as speedClass; - is standard input",
+    )
+    .optionsGroup("What to change:")
+    .addOption(whereOption("select SIMs from the inventory with a filter instead of a file"))
+    .option("--operation <name>", "what to do to each SIM (default: set-speed-class)")
+    .addOption(
+      new Option("--set <input=value>", "a value for all rows instead of a column; repeatable").argParser(addValue),
+    )
+    .option("--speed-class <class>", "one speed class for all rows; short for --set speedClass=CLASS")
+    .option("--from-results", "take a results file as input, whose values may be old")
+    .option("--allow-unlisted", "send speed classes that the platform definition does not list");
+}
+
+/** `--set groupId=…`, repeatable. */
+function addValue(text: string, before: Readonly<Record<string, string>> | undefined) {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError("It must be an input and its value, such as groupId=g-1.");
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** The options of a command that have the name of a field in the query of a plan, as that query. */
+export function orderQueryOf(options: { readonly set?: Readonly<Record<string, string>> | undefined }): OrderInput {
+  const { set = {}, ...others } = options;
+  const named = Object.entries(others).filter(([name]) => name in orderQuery.shape && !givenElsewhere.includes(name));
+  return Object.fromEntries([
+    ...named.map(([name, value]: [string, unknown]) => [name, value === true ? "true" : value]),
+    ...Object.entries(set).map(([name, value]) => [`set.${name}`, value]),
+  ]) as OrderInput;
+}
+
+type OrderInput = z.input<typeof orderQuery>;
+/** The profile of a command may come from the configuration, and the confirmation from an answer. */
+const givenElsewhere: readonly string[] = ["profile", "confirm"];
 
 /** Reads where the rows come from; ends the command unless exactly one of file and filter is given. */
 export async function rowsOf(

@@ -3,6 +3,7 @@ import * as routes from "../contract.ts";
 import { type Changed, type PlanReport, changedText } from "../contract.ts";
 import {
   addSeeAlso,
+  asCount,
   type Caller,
   type Context,
   isTerminal,
@@ -12,7 +13,7 @@ import {
   choiceOption,
   oneOf,
 } from "#cli/context.ts";
-import { confirmation, costText, topReasons, resultsPathOf, showToEnd, startAsked } from "./end-of-run.ts";
+import { confirmation, costText, optionTexts, topReasons, resultsPathOf, showToEnd, startAsked } from "./end-of-run.ts";
 import { follow } from "./follow-run.ts";
 import { answerList, withPageOptions } from "#cli/list.ts";
 import { runList, runText } from "./run-text.ts";
@@ -21,7 +22,6 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { type Outcome, outcomes as allOutcomes, runStates } from "#fleet/run.ts";
 import { assertCanWrite, writeResults } from "#core/files/output-file.ts";
 import { counted, grouped } from "#cli/format.ts";
-import { followUpCommand, optionTexts } from "./operation-options.ts";
 
 export function runsCommand(context: Context): Command {
   const command = new Command("runs");
@@ -151,6 +151,17 @@ function resumeCommand(context: Context): Command {
     await client.call(routes.resumeRun, { params: { runId } });
     return showToEnd(caller, report, resultsPath);
   });
+}
+
+/** A command that starts a run from the rows of another one. */
+export function followUpCommand(name: string, description: string) {
+  return new Command(name)
+    .description(description)
+    .argument("<run>", "ID of the finished run")
+    .addOption(yesOption())
+    .option("--confirm <n>", optionTexts.confirm, asCount)
+    .option("-o, --out <file>", optionTexts.out)
+    .option("--detach", optionTexts.detach);
 }
 
 // `simfleet runs retry`: redoes rows of a run, as a new run.
