@@ -11,6 +11,7 @@ import {
   operationNamed,
   setSpeedClassName,
 } from "#fleet/sim-operation/sim-operation.ts";
+import type { RowRequest } from "#intake/columns.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import { type RunQueues, queueName } from "./work/queue.ts";
 import type { Kernel } from "#kernel/kernel.ts";
@@ -36,14 +37,10 @@ import { assertWritable } from "#redis/node.ts";
 import type { RunHead, RunRecord } from "./ledger/run-record.ts";
 
 /** How rows are planned and run. */
-export interface Order {
+export interface Order extends Pick<RowRequest, "set" | "fromResults"> {
   readonly profile: string;
   /** Name of the operation. Defaults to `set-speed-class`. */
   readonly operation?: string | undefined;
-  /** Values for all rows by input; the others come from the rows. */
-  readonly set: Readonly<Record<string, string>>;
-  /** The file may be the results of a run. */
-  readonly fromResults?: boolean | undefined;
   /** Speed classes that the platform definition does not list are sent as well. */
   readonly allowUnlisted?: boolean | undefined;
   /** Name of the run; the file name or the filter by default. */
@@ -52,7 +49,7 @@ export interface Order {
 }
 
 interface RunDeps extends ForecastDeps, DraftDeps, Pick<Kernel, "redis" | "keys" | "client" | "wordingOf"> {
-  readonly freezes: { of(profile: string): Promise<{ readonly reason: string } | undefined> };
+  readonly freezes: Pick<Kernel["freezes"], "of">;
   readonly queues: RunQueues;
 }
 
@@ -303,22 +300,22 @@ export class RunService {
   /** While Redis rejects writes, it keeps no problem of a run and tells no quota. */
   async #reports(runs: readonly RunRecord[]): Promise<RunReport[]> {
     const { clock, redis, keys } = this.#deps;
-    const isGoing = runs.some(({ state }) => state === "running");
-    const message = isGoing ? await assertWritable(redis, keys).then(() => undefined, messageOf) : undefined;
+    const going = runs.filter(({ state }) => state === "running");
+    if (going.length === 0) return runs.map((run) => reportOfRun(run));
+    const message = await assertWritable(redis, keys).then(() => undefined, messageOf);
     if (message !== undefined) {
       const since = new Date(clock.wallMs()).toISOString();
       const problem = { message, since, attempts: 1, nextAttemptAt: null };
       return runs.map((run) => ({ ...reportOfRun(run), ...(run.state === "running" ? { problem } : {}) }));
     }
-    const going = runs.filter(({ state }) => state === "running");
-    const forecasts = going.length === 0 ? undefined : await this.#forecasts(going);
+    const forecasts = await this.#forecasts(going);
     const freezes = [...new Set(going.map(({ profile }) => profile))].map(
       async (profile) => [profile, (await this.#deps.freezes.of(profile))?.reason] as const,
     );
     const frozen = new Map(await Promise.all(freezes));
     return runs.map((run) => {
       const reason = run.state === "running" ? frozen.get(run.profile) : undefined;
-      const report = reportOfRun(run, forecasts?.get(run.runId));
+      const report = reportOfRun(run, forecasts.get(run.runId));
       return reason === undefined ? report : { ...report, etaSeconds: null, ahead: undefined, frozen: reason };
     });
   }
