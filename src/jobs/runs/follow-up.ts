@@ -21,7 +21,7 @@ import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { type StoredRow, operationOf } from "./ledger/packing.ts";
 import { type RunRecord, assertNotTaken } from "./ledger/run-record.ts";
-import { withCosts } from "./plan/classify.ts";
+import { changedSince, listed, withCosts } from "./plan/classify.ts";
 import type { DraftDeps, DraftSource } from "./plan/draft.ts";
 import { inBatches } from "./plan/row-source.ts";
 import { type RowResult, rowResults } from "./results/results.ts";
@@ -259,15 +259,6 @@ function reasonToLeave(
   }
   if (sim?.goneAtMs !== undefined) return "left unchanged: the platform no longer lists it";
   const now = given.map(([field], i): FieldChange => [field, present[i] ?? null]);
-  if (given.some(([, value], i) => value !== present[i])) {
-    return `left unchanged: it has ${listed(now)} now, not ${listed(given)} from the run`;
-  }
+  if (given.some(([, value], i) => value !== present[i])) return changedSince(given, now);
   return hasStep ? undefined : "left unchanged: the operation cannot restore its previous state";
-}
-
-/** `s1.fast` for one field with a value, else the fields with their values. */
-function listed(changes: readonly FieldChange[]): string {
-  return changes
-    .map(([field, value]) => (value === null ? `no ${field}` : changes.length === 1 ? value : `${field}=${value}`))
-    .join(", ");
 }

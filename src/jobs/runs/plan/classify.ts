@@ -145,9 +145,9 @@ function completed(row: Row, operation: SimOperation, sim: KnownSim | undefined)
 }
 
 /** The platform would reject it. */
-function unlisted([speedClass = ""]: readonly string[], listed: readonly string[]): RowProblem | undefined {
-  if (listed.length === 0 || listed.includes(speedClass)) return undefined;
-  const message = `The platform definition lists no speed class ${speedClass}, so it would be rejected.${suggestion(speedClass, listed)} It lists ${listed.join(", ")}; --allow-unlisted (allowUnlisted=true in the API) sends it.`;
+function unlisted([speedClass = ""]: readonly string[], known: readonly string[]): RowProblem | undefined {
+  if (known.length === 0 || known.includes(speedClass)) return undefined;
+  const message = `The platform definition lists no speed class ${speedClass}, so it would be rejected.${suggestion(speedClass, known)} It lists ${known.join(", ")}; --allow-unlisted (allowUnlisted=true in the API) sends it.`;
   return { code: "value-invalid", column: "speedClass", message };
 }
 
@@ -198,6 +198,18 @@ export function beforeOf(
 
 export function isAlready(changes: readonly FieldChange[], before: readonly (string | null)[] | undefined): boolean {
   return changes.length > 0 && before !== undefined && changes.every(([, after], i) => after === before[i]);
+}
+
+/** Why a row of an undo is left alone whose SIM has changed since the run. */
+export function changedSince(given: readonly FieldChange[], now: readonly FieldChange[]): string {
+  return `left unchanged: it has ${listed(now)} now, not ${listed(given)} from the run`;
+}
+
+/** `s1.fast` for one field with a value, else the fields with their values. */
+export function listed(changes: readonly FieldChange[]): string {
+  return changes
+    .map(([field, value]) => (value === null ? `no ${field}` : changes.length === 1 ? value : `${field}=${value}`))
+    .join(", ");
 }
 
 // Which calls cost money, as far as the inventory knows.

@@ -10,11 +10,6 @@ import type { Ledger, SegmentState } from "../ledger/ledger.ts";
 import { type Settled, type StoredRow, doubtOf } from "../ledger/packing.ts";
 import { type RunRecord, assertHasRows } from "../ledger/run-record.ts";
 
-/** The columns that results add to those of the input. */
-function resultColumns({ operations }: Pick<RunRecord, "operations">): readonly string[] {
-  return ["outcome", "reason", ...previousColumns(operations[0]), "attempts", "finishedAt"];
-}
-
 /** A row and its outcome. */
 export interface RowResult extends Omit<Settled, "outcome" | "finishedAtMs"> {
   readonly row: StoredRow;
@@ -69,9 +64,9 @@ export async function* resultLines(
   ledger: Ledger,
   options: { format: "csv" | "ndjson"; outcomes?: readonly Outcome[] | undefined },
 ): AsyncGenerator<string> {
-  const columns = resultColumns(run);
-  const carried = carriedColumns(run.header, columns);
   const names = previousColumns(run.operations[0]);
+  const columns = ["outcome", "reason", ...names, "attempts", "finishedAt"];
+  const carried = carriedColumns(run.header, columns);
   if (options.format === "csv") yield csvLine([...run.header.slice(0, carried), ...columns]);
   for await (const result of rowResults(run, ledger)) {
     if (options.outcomes !== undefined && options.outcomes.length > 0 && !options.outcomes.includes(result.outcome))

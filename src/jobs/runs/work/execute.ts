@@ -33,7 +33,7 @@ import type { Kernel } from "#kernel/kernel.ts";
 import type { RunWatch } from "./run-watch.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
-import { beforeOf, isAlready, unchangedReason } from "../plan/classify.ts";
+import { beforeOf, changedSince, isAlready, unchangedReason } from "../plan/classify.ts";
 
 /** A row fails after this many calls without a usable response. */
 const maxAttempts = 10;
@@ -251,7 +251,8 @@ class SegmentWork {
       const present = await inventory.sim(profile, row.key);
       const changed = row.onlyIf.find(([field, value]) => (fieldInputOf(present, field) ?? null) !== value);
       if (changed !== undefined) {
-        return { kind: "skipped", reason: noLonger(changed, fieldInputOf(present, changed[0])) };
+        const now: FieldChange = [changed[0], fieldInputOf(present, changed[0]) ?? null];
+        return { kind: "skipped", reason: changedSince([changed], [now]) };
       }
     }
     const isSafe = operation.repeat === "safe";
@@ -515,10 +516,4 @@ async function lockOpenRows(
 function valuesBefore({ row, changes }: Pick<OpenRow, "row" | "changes">, present: FieldValues): FieldValues {
   if (present === undefined || row.before === undefined) return row.before ?? present;
   return isAlready(changes, present) ? row.before : present;
-}
-
-/** Why a row is left alone whose SIM has changed since. */
-function noLonger([field, expected]: FieldChange, present: string | undefined): string {
-  const text = (value: string | null): string => (value === null ? `no ${field}` : value);
-  return `left unchanged: it has ${text(present ?? null)} now, not ${text(expected)} from the run`;
 }

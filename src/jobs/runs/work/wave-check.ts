@@ -24,12 +24,6 @@ interface CheckDeps extends Pick<Kernel, "account"> {
   readonly undo: (run: RunRecord) => Promise<string>;
 }
 
-/** Whether a SIM is listed and meets a gate. */
-function meetsGate({ filter }: Gate, key: string, sim: KnownSim | undefined, keyColumn: string): boolean {
-  const valueOf = (field: string): string | undefined => (field === keyColumn ? key : fieldTextOf(sim, field));
-  return sim !== undefined && sim.goneAtMs === undefined && matches(filter, valueOf, systemClock.wallMs());
-}
-
 /** @param signal aborts when this process stops or has lost the job */
 export async function checkWave(
   at: Extract<JobReference, { wave: number }>,
@@ -84,8 +78,12 @@ async function readAgain(
   const known = await ledger.noteGate(run);
   const open = rows.map(({ key }) => key).filter((key) => known[key] === undefined);
   const { client, readSim, selection } = account(profile);
-  const note = (key: string, sim: KnownSim | undefined): Promise<unknown> =>
-    ledger.noteGate(run, { [key]: meetsGate(gate, key, sim, operations[0].keyColumn) ? 1 : 0 });
+  const [{ keyColumn }] = operations;
+  const note = (key: string, sim: KnownSim | undefined): Promise<unknown> => {
+    const isListed = sim !== undefined && sim.goneAtMs === undefined;
+    const valueOf = (field: string): string | undefined => (field === keyColumn ? key : fieldTextOf(sim, field));
+    return ledger.noteGate(run, { [key]: isListed && matches(gate.filter, valueOf, systemClock.wallMs()) ? 1 : 0 });
+  };
   if (readSim === undefined) {
     const stop = open.length === 0 ? undefined : await inventory.syncSince(profile, soakUntilMs, signal);
     if (stop === undefined) for (const key of open) await note(key, await inventory.store.sim(profile, key));
