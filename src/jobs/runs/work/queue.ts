@@ -124,10 +124,17 @@ function segmentCallbacks(
   return {
     atOnce: segmentsAtOnce,
     work: async (reference: JobReference, signal: AbortSignal, deaths: number): Promise<JobResult> => {
+      const { runId } = reference;
       const result = await execute({ ...reference, deaths }, signal);
-      await reportRefusal(reference.runId, result, { ledger, onIncident });
+      if (result.kind === "postponed" && result.refusal !== undefined) {
+        // Only a user can change it; a configuration fault pauses the run, since this process keeps its own.
+        const { reason, refusal } = result;
+        onIncident({ runId, message: reason, refusal });
+        const isPaused = refusal.code === "CONFIG_INVALID";
+        if (isPaused) await ledger.move(runId, "paused", ["running"], { reason }).catch(() => undefined);
+      }
       // While this process still holds the job.
-      if (result.kind === "finished" && result.hasEndedWave) await enqueue(await ledger.run(reference.runId));
+      if (result.kind === "finished" && result.hasEndedWave) await enqueue(await ledger.run(runId));
       return result;
     },
     traceParentOf: async ({ runId }: JobReference) => (await ledger.run(runId)).traceParent,
@@ -136,19 +143,6 @@ function segmentCallbacks(
       if (data) void ledger.recordProblem(data.runId, { message, delayMs: faultCapMs }).catch(() => undefined);
     },
   };
-}
-
-/** Reports what only a user can change; a configuration fault pauses the run, since this process keeps its own. */
-async function reportRefusal(
-  runId: string,
-  result: JobResult,
-  { ledger, onIncident }: { readonly ledger: Ledger; readonly onIncident: SegmentWork["onIncident"] },
-): Promise<void> {
-  if (result.kind !== "postponed" || result.refusal === undefined) return;
-  const { reason, refusal } = result;
-  onIncident({ runId, message: reason, refusal });
-  if (refusal.code !== "CONFIG_INVALID") return;
-  await ledger.move(runId, "paused", ["running"], { reason }).catch(() => undefined);
 }
 
 export function queueName(bucket: string): string {
