@@ -27,8 +27,6 @@ interface Write {
   readonly reject: (error: Error) => void;
 }
 
-export type ReplicatedWrites = ReturnType<typeof replicatedWrites>;
-
 /** @param connect opens a connection that nothing else uses */
 export function replicatedWrites(connect: () => Redis, needed: Acknowledgements) {
   const waiting: Write[] = [];

@@ -69,7 +69,7 @@ it("packed outcomes round-trip with the positions of their rows", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(fc.nat(), settled), { maxLength: 30 }), async (entries) => {
       const outcomes = new Map(entries);
-      const records = new Map([...outcomes].map(([place, outcome]) => [place, JSON.stringify(outcome)]));
+      const records = Object.fromEntries([...outcomes].map(([place, outcome]) => [place, JSON.stringify(outcome)]));
       expect(unpackOutcomes(await packOutcomes(records))).toEqual(outcomes);
     }),
     { seed: 4_711, numRuns: seeds(60, 300) },

@@ -7,14 +7,14 @@ import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
 import { keepAnswers } from "#core/kept.ts";
-import { type Clock, secondMs } from "#core/time.ts";
+import { secondMs } from "#core/time.ts";
 import { encodeName, encodeValue } from "#fleet/sim/field-text.ts";
 import { type RunState, isRunOver } from "#fleet/run.ts";
 import type { SimChange } from "#fleet/sim-operation/sim-operation.ts";
 import type { Keys } from "#redis/keys.ts";
-import type { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import { Script } from "#redis/script.ts";
 import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import type { WaveCheck } from "../contract.ts";
 import { inventoryOf, readSharing, type Sharing } from "#engine/sharing.ts";
@@ -87,11 +87,7 @@ interface RunProblem {
   readonly event?: "run.row-quarantined";
 }
 
-interface LedgerDeps extends StoreDeps {
-  readonly clock: Clock;
-  /** Where a replica can take over from Redis. */
-  readonly replicated?: ReplicatedWrites | undefined;
-}
+type LedgerDeps = StoreDeps & Pick<Kernel, "clock"> & Partial<Pick<Kernel, "replicated">>;
 
 export type SegmentState = Readonly<Awaited<ReturnType<Ledger["segment"]>>>;
 
@@ -404,30 +400,17 @@ export class Ledger {
   async recordProblem(runId: string, { message, delayMs, isExpected = false, event }: RunProblem): Promise<void> {
     const keys = [this.#keys.run(runId), this.#keys.events()];
     const nowMs = this.#deps.clock.wallMs();
-    const args = [
-      nowMs,
-      message,
-      Math.ceil(nowMs + delayMs),
-      runId,
-      this.#deps.bounds.maxEvents,
-      isExpected ? "" : stalledAfterMs,
-      event ?? "",
-    ];
-    await problemScript.run(this.#redis, keys, args);
+    const args = [nowMs, message, Math.ceil(nowMs + delayMs), runId, this.#deps.bounds.maxEvents];
+    await problemScript.run(this.#redis, keys, [...args, isExpected ? "" : stalledAfterMs, event ?? ""]);
   }
 
   /** Packs the outcomes of a segment if all its rows are settled; returns false otherwise. */
   async finishSegment({ runId, segments }: RunHead, segment: number): Promise<boolean> {
-    const records = await this.#redis.hgetall(this.#keys.segmentOutcomes(runId, segment));
-    const outcomes = new Map(Object.entries(records).map(([place, record]) => [Number(place), record]));
+    const outcomes = await this.#redis.hgetall(this.#keys.segmentOutcomes(runId, segment));
     const keys = [...this.#segmentKeys(runId, segment).slice(1), this.#keys.run(runId)];
-    const reply = await finishScript.run(this.#redis, keys, [
-      segment,
-      outcomes.size,
-      await packOutcomes(outcomes),
-      segments[segment]?.callable ?? 0,
-    ]);
-    return reply === 1;
+    const callable = segments[segment]?.callable ?? 0;
+    const args = [segment, Object.keys(outcomes).length, await packOutcomes(outcomes), callable];
+    return (await finishScript.run(this.#redis, keys, args)) === 1;
   }
 
   /**

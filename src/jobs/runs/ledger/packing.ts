@@ -95,10 +95,10 @@ export function indexesOf(key: string, packed: Buffer, firstIndex: number): numb
   return (JSON.parse(text) as StoredRow[]).flatMap((row, i) => (row.key === key ? [firstIndex + i] : []));
 }
 
-/** Packs all outcomes of a segment, which are JSON, keyed by the rows' position in it. */
-export function packOutcomes(outcomes: ReadonlyMap<number, string>): Promise<Buffer> {
-  const entries = [...outcomes].toSorted(([a], [b]) => a - b);
-  return deflated(`[${entries.map(([place, record]) => `[${place},${record}]`).join(",")}]`);
+/** Packs all outcomes of a segment, which are JSON, by the rows' position in it: an object has such keys in order. */
+export function packOutcomes(outcomes: Readonly<Record<string, string>>): Promise<Buffer> {
+  const entries = Object.entries(outcomes).map(([place, record]) => `[${place},${record}]`);
+  return deflated(`[${entries.join(",")}]`);
 }
 
 export function unpackOutcomes(packed: Buffer): Map<number, Settled> {
