@@ -56,7 +56,7 @@ export async function withRows<T>(
   context: UploadContext,
   use: (rows: Rows) => Promise<T>,
 ): Promise<T> {
-  const reservation = await context.plans.reserve(context.by, context.config.http);
+  const reservation = await context.plans.reserve(context.by);
   const streams: Readable[] = [];
   try {
     return await use({ ...(await openRows(request, { ...context, reservation, streams })), upload: reservation });

@@ -38,13 +38,12 @@ interface KeptPlan extends Pick<Planned, "report" | "confirm"> {
   readonly takes: readonly RowGroup[];
 }
 
-/** Limits of one caller. */
-type PlanLimits = Pick<Kernel["config"]["http"], "plansPerCaller" | "planBytesPerCaller">;
+type PlanDeps = Pick<Kernel, "redis" | "keys" | "clock" | "config"> & { readonly ledger: Ledger };
 
 export class Plans {
-  readonly #deps: Pick<Kernel, "redis" | "keys" | "clock"> & { readonly ledger: Ledger };
+  readonly #deps: PlanDeps;
 
-  constructor(deps: Pick<Kernel, "redis" | "keys" | "clock"> & { readonly ledger: Ledger }) {
+  constructor(deps: PlanDeps) {
     this.#deps = deps;
   }
 
@@ -94,14 +93,14 @@ export class Plans {
    * Reserves room for an upload. The caller has to release it.
    * @throws SimfleetError PLAN_LIMIT when the caller has too many plans, or too many bytes of them
    */
-  async reserve(by: string, limits: PlanLimits) {
-    const { redis, keys, clock } = this.#deps;
-    const { plansPerCaller, planBytesPerCaller } = limits;
+  async reserve(by: string) {
+    const { redis, keys, clock, config } = this.#deps;
+    const { plansPerCaller, planBytesPerCaller } = config.http;
     const id = `u-${randomUUID()}`;
     let bytes = 0;
     const grow = async (more: number): Promise<void> => {
       bytes += more;
-      const reply = await this.#reserve(id, { by, bytes }, limits);
+      const reply = await this.#reserve(id, { by, bytes, limits: [plansPerCaller, planBytesPerCaller] });
       if (reply[0] === "reserved") return;
       if (reply[0] === "bytes") {
         throw limited(`more than ${planBytesPerCaller} bytes of plans and files (http.planBytesPerCaller)`);
@@ -125,12 +124,12 @@ export class Plans {
     };
   }
 
-  /** @param limits none: anything has room @returns `reserved`, or which limit its owner has reached */
-  async #reserve(id: string, { by, bytes }: { by: string; bytes: number }, limits?: PlanLimits) {
+  /** @param room `limits`: none, if anything has room @returns `reserved`, or which limit its owner has reached */
+  async #reserve(id: string, room: { by: string; bytes: number; limits?: readonly [number, number] }) {
     const { redis, keys, clock } = this.#deps;
+    const { by, bytes, limits = ["", ""] } = room;
     const nowMs = clock.wallMs();
-    const { plansPerCaller = "", planBytesPerCaller = "" } = limits ?? {};
-    const args = [nowMs, id, nowMs + keepMs, bytes, by, plansPerCaller, planBytesPerCaller];
+    const args = [nowMs, id, nowMs + keepMs, bytes, by, ...limits];
     return (await reserveScript.run(redis, [keys.plans()], args)) as
       | readonly ["reserved"]
       | readonly ["bytes"]
