@@ -58,6 +58,13 @@ interface JobContext extends Pick<Kernel, "clock" | "account" | "guard"> {
   readonly lanes: number;
 }
 
+/** The work on one segment. */
+interface SegmentContext extends JobContext {
+  readonly run: RunRecord;
+  readonly segment: number;
+  readonly signal: AbortSignal;
+}
+
 /**
  * @param signal aborts when this process stops or has lost the job; no new call is made then
  * @throws errors of the ledger; the queue then retries the segment
@@ -81,19 +88,17 @@ export async function execute(
     return later(sleepInPlaceMs, reason);
   }
   try {
-    const run = await ledger.run(runId);
     const isOver = AbortSignal.any([signal, work.halt]);
-    const open = await lockOpenRows(run, segment, context);
-    return await new SegmentWork(run, reference, open, { ...context, signal: isOver }).workOff();
+    const segmentContext = { ...context, run: await ledger.run(runId), segment, signal: isOver };
+    const open = await lockOpenRows(segmentContext);
+    return await new SegmentWork(segmentContext, open, reference.deaths).workOff();
   } finally {
     await work.leave();
   }
 }
 
 class SegmentWork {
-  readonly #run: RunRecord;
-  readonly #segment: number;
-  readonly #context: JobContext & { readonly signal: AbortSignal };
+  readonly #context: SegmentContext;
   readonly #outcomeWriter: ReturnType<typeof outcomeWriter>;
   readonly #tries: Map<number, Tries>;
   readonly #pending: Set<OpenRow>;
@@ -106,24 +111,17 @@ class SegmentWork {
   #incident = 0;
   #stop: Postponed | undefined;
 
-  constructor(
-    run: RunRecord,
-    { segment, deaths = 0 }: SegmentReference,
-    open: { readonly rows: readonly OpenRow[]; readonly tries: ReadonlyMap<number, Tries> },
-    context: JobContext & { readonly signal: AbortSignal },
-  ) {
+  constructor(context: SegmentContext, open: Awaited<ReturnType<typeof lockOpenRows>>, deaths = 0) {
+    const { run, watch, signal } = context;
     const { runId } = run;
-    const { watch, signal } = context;
-    this.#run = run;
-    this.#segment = segment;
     this.#context = context;
-    this.#tries = new Map(open.tries);
+    this.#tries = open.tries;
     this.#pending = new Set(open.rows);
     this.#deaths = deaths;
     this.#doneBefore = run.tally.done;
     watch.observe(runId, "running", run.tally.pending);
-    this.#outcomeWriter = outcomeWriter(context, run, segment, () => this.#lanesAtWork);
-    this.#unsafe = new UnsafeCalls({ ...context, runId, segment, tries: this.#tries });
+    this.#outcomeWriter = outcomeWriter(context, () => this.#lanesAtWork);
+    this.#unsafe = new UnsafeCalls({ ...context, runId, tries: this.#tries });
     const { callsPerMinute } = run.options;
     this.#callOptions = {
       backlog: () => watch.pendingOf(runId),
@@ -164,7 +162,7 @@ class SegmentWork {
 
   /** Attempts each pending row that is due once; returns undefined if rows that are worth another pass are left. */
   async #pass(): Promise<JobResult | undefined> {
-    const { ledger, clock, signal, lanes } = this.#context;
+    const { ledger, clock, signal, lanes, run, segment } = this.#context;
     this.#stop = undefined;
     this.#incident = 0;
     const due = this.#dueRows();
@@ -179,8 +177,8 @@ class SegmentWork {
     if (failed !== undefined) throw failed.reason;
     const hasEndedWave = this.#outcomeWriter.hasEndedWave();
     if (this.#pending.size === 0) {
-      if (await ledger.finishSegment(this.#run, this.#segment)) return { kind: "finished", hasEndedWave };
-      throw new SimfleetError("INTERNAL", `Rows of run ${this.#run.runId} have no outcome (segment ${this.#segment})`);
+      if (await ledger.finishSegment(run, segment)) return { kind: "finished", hasEndedWave };
+      throw new SimfleetError("INTERNAL", `Rows of run ${run.runId} have no outcome (segment ${segment})`);
     }
     if (this.#outcomeWriter.state() !== "running") return { kind: "parked" };
     if (signal.aborted) return { kind: "handed-back" };
@@ -193,13 +191,13 @@ class SegmentWork {
   /** Takes rows out of `due` that may have killed a process, and tries each alone; each death starts with another. */
   async #trySuspects(due: OpenRow[]): Promise<void> {
     if (this.#deaths === 0) return;
-    const { guard, lanes } = this.#context;
+    const { guard, lanes, run } = this.#context;
     const suspects = due.splice(0, Math.max(lanes, minSuspects));
     suspects.push(...suspects.splice(0, this.#deaths % Math.max(1, suspects.length)));
     const message = `a worker crashed or stood still while it processed rows of this run (${this.#deaths} in all): they are tried one at a time`;
     await this.#recordProblem(message, 0);
     await this.#lane(suspects.values(), async (row) => {
-      const name = `run ${this.#run.runId}, line ${row.row.line}`;
+      const name = `run ${run.runId}, line ${row.row.line}`;
       const end = await guard.runAlone(name, async () => {
         if (this.#mayContinue) await this.#attempt(row);
       });
@@ -214,10 +212,11 @@ class SegmentWork {
   }
 
   async #lane(rows: Iterator<OpenRow>, attempt: (row: OpenRow) => Promise<void>): Promise<void> {
+    const { watch, run } = this.#context;
     this.#lanesAtWork += 1;
     try {
       while (this.#mayContinue) {
-        const outageMs = this.#context.watch.outageMs(this.#run.runId);
+        const outageMs = watch.outageMs(run.runId);
         if (outageMs > 0) return this.#stopWith(untilOutageEnds(outageMs));
         const next = rows.next();
         if (next.done) return;
@@ -236,14 +235,14 @@ class SegmentWork {
     const tries = this.#tries.get(open.place);
     const outcome = tries?.sentAtMs === undefined ? "failed" : "unknown";
     const message = `line ${open.row.line}, SIM ${open.row.key}: ${quarantineReason}`;
-    await this.#context.ledger.recordProblem(this.#run.runId, { message, delayMs: 0, event: "run.row-quarantined" });
+    await this.#recordProblem(message, 0, { event: "run.row-quarantined" });
     await this.#settle(open, { outcome, reason: `${quarantineReason}${doubtOf(tries)}` }, "no-call");
   }
 
   async #try(open: OpenRow): Promise<TryResult> {
     const { place, row, operation, change } = open;
-    const { inventory, openInputs, signal } = this.#context;
-    const { profile } = this.#run;
+    const { inventory, openInputs, signal, run } = this.#context;
+    const { profile } = run;
     const account = this.#context.account(profile);
     const wasSent = this.#unsafe.wasSent(place);
     if (open.isUnchanged && !wasSent) return { kind: "skipped", reason: unchangedReason };
@@ -278,8 +277,8 @@ class SegmentWork {
 
   /** After this process stood still, a newer run may have superseded the row. @throws NotSent */
   #assertHeld(): Promise<void> {
-    const { signal, watch } = this.#context;
-    if (!signal.aborted && watch.isHeld(this.#run.runId)) return Promise.resolve();
+    const { signal, watch, run } = this.#context;
+    if (!signal.aborted && watch.isHeld(run.runId)) return Promise.resolve();
     return Promise.reject(new NotSent("this process stood still, or the run has stopped"));
   }
 
@@ -329,7 +328,7 @@ class SegmentWork {
   }
 
   async #tryAgain(open: OpenRow, kind: "unknown" | "failed-try", reason: string): Promise<void> {
-    const { ledger, clock } = this.#context;
+    const { ledger, clock, run, segment } = this.#context;
     const { place } = open;
     const before = this.#tries.get(place);
     const attempts = this.#countAttempts(open) + 1;
@@ -344,7 +343,7 @@ class SegmentWork {
     const isPlatformDown = this.#incident >= outageAfterFailures;
     const delayMs = isPlatformDown ? Math.max(sleepInPlaceMs, this.#backoffMs()) : this.#backoffMs();
     await Promise.all([
-      ledger.recordTries(this.#run.runId, this.#segment, new Map([[place, tries]]), before?.owner),
+      ledger.recordTries(run.runId, segment, new Map([[place, tries]]), before?.owner),
       this.#recordProblem(reason, delayMs),
     ]);
     if (isPlatformDown) this.#stopWith(later(delayMs, reason));
@@ -352,7 +351,8 @@ class SegmentWork {
 
   /** While the platform is down, no further rows of the run are sent that would end as unknown. */
   async #noteLost(reason: string): Promise<void> {
-    const delayMs = this.#context.watch.noteLost(this.#run.runId);
+    const { watch, run } = this.#context;
+    const delayMs = watch.noteLost(run.runId);
     if (delayMs === 0) return;
     await this.#recordProblem(reason, delayMs);
     this.#stopWith(untilOutageEnds(delayMs));
@@ -360,12 +360,14 @@ class SegmentWork {
 
   #noteAnswered(): void {
     this.#incident = 0;
-    this.#context.watch.noteAnswered(this.#run.runId);
+    const { watch, run } = this.#context;
+    watch.noteAnswered(run.runId);
   }
 
   /** Records for display why the run makes no progress, and until when. */
-  #recordProblem(message: string, delayMs: number): Promise<void> {
-    return this.#context.ledger.recordProblem(this.#run.runId, { message, delayMs });
+  #recordProblem(message: string, delayMs: number, more?: { readonly event: "run.row-quarantined" }): Promise<void> {
+    const { ledger, run } = this.#context;
+    return ledger.recordProblem(run.runId, { message, delayMs, ...more });
   }
 
   #noteOfDone({ place }: OpenRow): string {
@@ -413,12 +415,7 @@ function untilOutageEnds(delayMs: number) {
  * until its outcome is written, so that a crash repeats at most one call for each lane.
  * @param lanes how many callers there may be at present
  */
-function outcomeWriter(
-  { ledger, watch, clock }: Pick<JobContext, "ledger" | "watch" | "clock">,
-  run: RunRecord,
-  segment: number,
-  lanes: () => number,
-) {
+function outcomeWriter({ ledger, watch, clock, run, segment }: SegmentContext, lanes: () => number) {
   let open: Settlement[] = [];
   let counts = { calls: 0, throttled: 0 };
   let state: RunState | "gone" = "running";
@@ -471,11 +468,7 @@ function outcomeWriter(
 }
 
 /** Reads the open rows of a segment, and locks their SIMs for the run. */
-async function lockOpenRows(
-  run: RunRecord,
-  segment: number,
-  { ledger, inventory }: Pick<JobContext, "ledger" | "inventory">,
-): Promise<{ readonly rows: readonly OpenRow[]; readonly tries: ReadonlyMap<number, Tries> }> {
+async function lockOpenRows({ ledger, inventory, run, segment }: SegmentContext) {
   const { rows, settled, tries } = await ledger.segment(run, segment);
   const open = [...rows.entries()].flatMap(([place, row]) => {
     if (!isCallable(row) || settled.has(place)) return [];
