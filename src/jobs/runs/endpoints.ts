@@ -135,8 +135,7 @@ function startRows({ query, rows, by }: Call<typeof routes.startRun>, deps: RunE
 }
 
 /** Starts exactly what was planned. */
-async function startPlan({ query, rows, by }: Call<typeof routes.startRun>, planId: string, { runs }: RunEndpointDeps) {
-  assertPlanAlone({ query, hasRows: rows !== undefined });
+async function startPlan({ query, by }: Call<typeof routes.startRun>, planId: string, { runs }: RunEndpointDeps) {
   return runs.start(planId, { by, confirm: query.confirm, options: toOptions(query) });
 }
 

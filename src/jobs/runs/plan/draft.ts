@@ -65,7 +65,7 @@ const rowsPerCheck = 50_000;
 export async function writeDraft(source: DraftSource, request: DraftRequest, deps: DraftDeps) {
   letNewSpaceGrow();
   const { ledger, sealInputs, memory } = deps;
-  const { signal, options, ...head } = request;
+  const { signal, ...head } = request;
   const { operations, header } = source;
   const tally = new PlanTally(operations);
   const writer = new SegmentWriter(ledger);
@@ -92,7 +92,6 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
     assertRoom(writer.rows, await memory(), "outcomes");
     const drafted: DraftHead = {
       ...head,
-      options,
       operations,
       header,
       sha256: source.sha256(),

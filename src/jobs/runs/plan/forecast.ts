@@ -113,7 +113,7 @@ function addUp(counts: readonly number[]): number {
 
 /** `refreshMs`: time to the next refresh of the quota. */
 type QuotaForecast = Forecast & { readonly quota: string; readonly refreshMs: number };
-type Planned = Pick<RunHead, "runId" | "bucket" | "options" | "segments" | "waves">;
+type Planned = Pick<RunHead, "runId" | "bucket" | "options" | "segments" | "waves"> & { readonly wave?: number };
 /** A run that would start now, and the calls that it takes from others. */
 type Starting = Planned & { readonly supersedes: readonly { readonly runId: string; readonly sims: number }[] };
 
@@ -160,14 +160,14 @@ function queuedAtMs({ resumedAtMs, startedAtMs = 0 }: RunRecord): number {
 
 function demandOfRun(run: RunRecord, taken = 0): Demand {
   const sent = run.total - run.rejectedAtIntake - run.skippedAtIntake;
-  return toDemand(run, sent === 0 ? 0 : Math.max(0, run.tally.pending - taken) / sent, run);
+  return toDemand(run, sent === 0 ? 0 : Math.max(0, run.tally.pending - taken) / sent);
 }
 
 /** Calls of a plan or a run; reads of SIMs come last, the soaks after them. @param share of its calls still to make */
-function toDemand(run: Planned, share: number, { wave = 0 }: Partial<Pick<RunRecord, "wave">> = {}) {
+function toDemand(run: Planned, share: number) {
   const calls = run.segments.map(({ callable }) => callable);
+  const { runId, bucket: queue, options, wave = 0 } = run;
   const reads = run.waves.slice(wave).map(({ judged }) => judged);
-  const { runId, bucket: queue, options } = run;
   return {
     runId,
     queue,
