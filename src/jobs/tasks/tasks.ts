@@ -9,7 +9,7 @@ import { inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import type { AutomationAction, Task, TaskReference, TaskStatus } from "#fleet/task.ts";
 import type { AuthKeyService } from "#jobs/authkeys/open.ts";
 import type { CredentialService } from "#jobs/credentials/open.ts";
-import type { RunService } from "#jobs/runs/service.ts";
+import type { Order, RunService } from "#jobs/runs/service.ts";
 import type { FleetReport } from "#jobs/inventory/contract.ts";
 import type { RowOrigin } from "#jobs/runs/plan/row-source.ts";
 import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
@@ -39,13 +39,9 @@ interface Beginning {
 
 type TaskOf<J extends Task["job"]> = Extract<Task, { readonly job: J }>;
 
-type Change = Pick<TaskOf<"apply">, "profile" | "operation" | "set" | "options">;
-
 /** Identifies the run of a task, and who starts it. */
-interface Signature extends Pick<Beginning, "isLate"> {
+interface Signature extends Pick<Beginning, "isLate" | "by"> {
   readonly runId: string;
-  readonly name: string;
-  readonly by: string;
 }
 
 export type Tasks = Pick<ServiceTasks, "begin" | "begunBefore" | "status" | "cancel">;
@@ -149,10 +145,10 @@ export class ServiceTasks {
 
   /** Does an operation to SIMs, in the run with this id; an existing run is kept unchanged. */
   async changeSims(
-    { sims, ...change }: Change & { readonly sims: readonly string[] },
-    signature: Signature,
+    { sims, ...change }: Order & { readonly sims: readonly string[] },
+    { name, ...signature }: Signature & { readonly name: string },
   ): Promise<TaskReference> {
-    await this.#submit({ sims }, change, signature);
+    await this.#submit({ sims }, { ...change, name }, signature);
     return { kind: "run", id: signature.runId };
   }
 
@@ -169,7 +165,7 @@ export class ServiceTasks {
   async #apply(task: TaskOf<"apply">, { key, sinceMs, ...how }: Beginning): Promise<TaskReference | string> {
     const runId = runIdFor(key, sinceMs);
     try {
-      const begun = await this.#submit(toOrigin(task), task, { ...how, runId, name: key });
+      const begun = await this.#submit(toOrigin(task), { ...task, name: key }, { ...how, runId });
       return begun === "nothing" ? allAsRequested : { kind: "run", id: runId };
     } catch (thrown) {
       if (isNoSim(thrown)) return noSimMatches;
@@ -193,11 +189,11 @@ export class ServiceTasks {
   }
 
   /** Submits the run unless it exists; `nothing` if it would make no call. */
-  async #submit(from: RowOrigin, { profile, operation, set, options }: Change, { runId, name, by, isLate }: Signature) {
+  async #submit(from: RowOrigin, order: Order, { runId, by, isLate }: Signature) {
     const { service: runService } = this.#deps.runs;
     if (await runService.exists(runId)) return "submitted";
-    const planned = await runService.draft(from, { profile, operation, set, options, name });
-    if (isNothing(planned.report, options)) {
+    const planned = await runService.draft(from, order);
+    if (isNothing(planned.report, order.options)) {
       await runService.discard(planned);
       return "nothing";
     }
