@@ -213,11 +213,8 @@ export class RunService {
    */
   async start(
     planId: string,
-    given: Pick<Submission, "by" | "confirm"> & {
-      readonly options: Pick<RunOptions, "maxFailures" | "callsPerMinute" | "waves">;
-    },
+    { by, confirm, options: given }: Pick<Submission, "by" | "confirm"> & { readonly options: Partial<RunOptions> },
   ): Promise<RunReport> {
-    const { by, confirm } = given;
     const { ledger, client, config } = this.#deps;
     const started = (): SimfleetError =>
       new SimfleetError("RUN_STATE_CONFLICT", `The plan ${planId} was already started, as the run of this ID`);
@@ -231,16 +228,16 @@ export class RunService {
     if (sourceId !== undefined) {
       assertEnded(await readWhenEnded(sourceId, this.#deps), run.undoOf === undefined ? "retried" : "undone");
     }
-    if (given.options.waves !== undefined && run.options.waves?.gate !== undefined) {
+    if (given.waves !== undefined && run.options.waves?.gate !== undefined) {
       throw new SimfleetError(
         "REQUEST_INVALID",
         `The plan ${planId} has waves with a gate: create a plan with the other waves`,
       );
     }
-    const { callsPerMinute = run.options.callsPerMinute, maxFailures = run.options.maxFailures } = given.options;
-    const options = { ...run.options, callsPerMinute, maxFailures, waves: given.options.waves ?? run.options.waves };
+    const { callsPerMinute = run.options.callsPerMinute, maxFailures = run.options.maxFailures } = given;
+    const options = { ...run.options, callsPerMinute, maxFailures, waves: given.waves ?? run.options.waves };
     const state = firstState(report, { ...run, options }, { confirm: confirm ?? plan.confirm, policy: config.changes });
-    const drafted = given.options.waves && (await draftInWaves(run, options, this.#deps).catch(fail));
+    const drafted = given.waves && (await draftInWaves(run, options, this.#deps).catch(fail));
     const { draftId, ...parts } = drafted ?? {};
     return this.#begin({ ...run.head, options, ...parts }, { by, calls: report.calls, state }, async (complete) => {
       const reply = await ledger.commit(complete, state, draftId, { takes: plan.takes, plan: "start" });

@@ -38,10 +38,10 @@ export function runRemoval(deps: Pick<Kernel, "redis" | "keys" | "bounds" | "clo
       const move = { key: keys.run(runId), profile, guard: ["state", state], remove: [], events: [] };
       if (rowsRemovedAtMs === undefined) await makeMove(deps, { ...move, set });
     }
-    const finished = new Set(await redis.hkeys(keys.runFinished(runId)));
+    const finished = await ledger.finishedSegments(runId);
     // A segment that is not finished has keys of its own.
     const open = segments.flatMap((_, segment) =>
-      finished.has(String(segment)) ? [] : [keys.segmentOutcomes(runId, segment), keys.segmentTries(runId, segment)],
+      finished.has(segment) ? [] : [keys.segmentOutcomes(runId, segment), keys.segmentTries(runId, segment)],
     );
     for (let at = 0; at < open.length; at += keysAtOnce) await redis.unlink(open.slice(at, at + keysAtOnce));
     // The input last: while it is there, the removal is not complete.
