@@ -39,6 +39,11 @@ export function isoTime(atMs: number | undefined): string | null {
   return atMs === undefined ? null : new Date(atMs).toISOString();
 }
 
+/** `20261120-103045`, UTC: an ID with it sorts by time. */
+export function stampOf(atMs: number): string {
+  return new Date(atMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+}
+
 /** Resolves after everything that is ready in this iteration of the event loop has been handled: for batching. */
 export function yieldToEventLoop(): Promise<void> {
   return immediate();

@@ -4,6 +4,8 @@
  * the same script: if two processes try the same move, one succeeds. A sync's pages are stored without a new revision,
  * so the id and the state must be unchanged as well.
  */
+import { randomInt } from "node:crypto";
+import { stampOf } from "#core/time.ts";
 import { type MoveCondition, type MoveEvent, type StoreDeps, makeMove } from "./move-record.ts";
 import type { Problem } from "./problem.ts";
 
@@ -122,6 +124,11 @@ export function stateStore<R extends CommonFields>(
   };
 
   return { get, move, update };
+}
+
+/** A new id of work, such as `t-20261120-103045-482193`, with so many digits at its end. */
+export function newWorkId(kind: string, nowMs: number, digits: number): string {
+  return `${kind}-${stampOf(nowMs)}-${String(randomInt(10 ** digits)).padStart(digits, "0")}`;
 }
 
 /** @param keyOf returns the key of the record with a name */

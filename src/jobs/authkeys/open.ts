@@ -5,11 +5,12 @@ import { SimfleetError } from "#core/errors.ts";
 import type { AuthKeyUser } from "#engine/authkey-users.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { type ProfileJobs, profileJobs } from "#engine/queue/work-queues.ts";
+import { newWorkId } from "#engine/record.ts";
 import { openSeal } from "#engine/seal.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
 import { isUnattended } from "#fleet/task.ts";
 import type { CredentialService } from "#jobs/credentials/open.ts";
-import { isRotationOver, isToBeDone, newRotationId } from "#jobs/credentials/rotation-machine.ts";
+import { isRotationOver, isToBeDone } from "#jobs/credentials/rotation-machine.ts";
 import { handOver } from "#jobs/credentials/sinks.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
@@ -97,7 +98,7 @@ export class AuthKeyService {
   async rotate(of: KeyUser, { by, replaceId }: { by: string; replaceId?: string | undefined }) {
     await this.plan(of, replaceId);
     const owner = requireOwner(this.#configured, of.profile, of.user);
-    const rotationId = newRotationId("k", await this.#rotations.nowMs());
+    const rotationId = newWorkId("k", await this.#rotations.nowMs(), 6);
     if (!isUnattended(by)) await this.#rotations.release(owner);
     const record = await this.#rotations.begin(owner, { rotationId, replaceId, startedBy: by });
     await this.#queues.enqueue(owner.name, "now");

@@ -3,7 +3,6 @@
  * ends. A rotation continues from its record only, so it does not matter which process does it, or how the previous one
  * ended. The sealed secret is removed with the last move, not before.
  */
-import { randomInt } from "node:crypto";
 import type { Secret } from "#core/secrets/secret.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent, StoreDeps } from "#engine/move-record.ts";
@@ -57,12 +56,6 @@ export function isRotationOver({ state }: Pick<RotationFields, "state">): boolea
 /** Whether a rotation is in progress and does not wait for a user because it was quarantined. */
 export function isToBeDone<R extends RotationFields>(record: R | undefined): record is R {
   return record !== undefined && !isRotationOver(record) && record.waitsFor !== "quarantined";
-}
-
-/** Id of a rotation, `t-20261120-103045-482193`: sorts by time. */
-export function newRotationId(kind: "t" | "k", nowMs: number): string {
-  const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  return `${kind}-${stamp}-${String(randomInt(1_000_000)).padStart(6, "0")}`;
 }
 
 /** The store of one kind of rotation. @param kind what its records have beyond the fields of every rotation */

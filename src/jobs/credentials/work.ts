@@ -11,6 +11,7 @@ import type { MoveEvent } from "#engine/move-record.ts";
 import { nextProblem } from "#engine/problem.ts";
 import type { Feed } from "#events/feed.ts";
 import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
+import { newWorkId } from "#engine/record.ts";
 import { type StepResult, type Steps, giveUp, move, wait } from "#engine/steps.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
 import { isSetOf, successorId } from "#fleet/rotation.ts";
@@ -20,14 +21,7 @@ import { newSecret } from "./new-secret.ts";
 import { SinkError, type SinkDeps, handOver, sinkFault } from "./sinks.ts";
 import type { RotationChange, RotationLog, RotationRecord, RotationState } from "./record.ts";
 import { entriesRenamed, placesOf, reasonToKeep, type Reference, referencesIn } from "./references.ts";
-import {
-  type RotationDeps,
-  RotationStep,
-  handOverToAll,
-  isRotationOver,
-  newRotationId,
-  runRotation,
-} from "./rotation-machine.ts";
+import { type RotationDeps, RotationStep, handOverToAll, isRotationOver, runRotation } from "./rotation-machine.ts";
 
 export interface RotationContext extends RotationDeps<RotationRecord> {
   readonly log: RotationLog;
@@ -475,7 +469,7 @@ export async function planRotation(
       `the Credential Set ${current.credentialsId} is of type ${current.type}, and rotations.${name}.type says ${type}`,
     );
   }
-  const head = { name, profile, strategy, type, rotationId: newRotationId("t", nowMs), startedAtMs: nowMs };
+  const head = { name, profile, strategy, type, rotationId: newWorkId("t", nowMs, 6), startedAtMs: nowMs };
   const isInPlace = strategy === "in-place";
   if (isInPlace && sets.some((set) => set.credentialsId === credentialsId)) {
     return { ...head, oldId: credentialsId, newId: credentialsId };

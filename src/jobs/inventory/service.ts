@@ -2,6 +2,7 @@
 import type { Activity } from "#engine/activity-log.ts";
 import { reportOf } from "#contract/fields.ts";
 import { reportOfProblem } from "#engine/problem.ts";
+import { newWorkId } from "#engine/record.ts";
 import type { Incident, Interruption, Working } from "#engine/queue/job-result.ts";
 import { profileJobs } from "#engine/queue/work-queues.ts";
 import { keepAnswers } from "#core/kept.ts";
@@ -12,7 +13,7 @@ import type { Kernel } from "#kernel/kernel.ts";
 import * as routes from "./contract.ts";
 import { countByValue } from "./sims.ts";
 import { Inventory, forgetGoneSims } from "./store/inventory.ts";
-import { type SyncState, SyncLog, isSyncOver, newSyncId } from "./store/sync-record.ts";
+import { type SyncState, SyncLog, isSyncOver } from "./store/sync-record.ts";
 import { syncInventory } from "./work.ts";
 
 export type OpenInventory = ReturnType<typeof openInventory>;
@@ -29,7 +30,7 @@ export function openInventory(kernel: Kernel) {
    */
   const sync = async (profile: string, order: { by: string; mode?: "resume" | "restart" }) => {
     const { by, mode = "resume" } = order;
-    const state = await syncs.begin(profile, newSyncId(await syncs.nowMs()), mode, by);
+    const state = await syncs.begin(profile, newWorkId("s", await syncs.nowMs(), 3), mode, by);
     await queues.enqueue(state.profile, "now");
     return reportOfSync(state);
   };

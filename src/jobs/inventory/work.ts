@@ -10,11 +10,12 @@ import { yieldToEventLoop } from "#core/time.ts";
 import { isImsi, isSimId, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
 import { encodeRecord } from "./records/sim-record.ts";
-import { type SyncLog, type SyncPhase, type SyncState, newSyncId } from "./store/sync-record.ts";
+import type { SyncLog, SyncPhase, SyncState } from "./store/sync-record.ts";
 import type { Account } from "#api/account.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { faultRules } from "#engine/fault-policy.ts";
 import type { Problem } from "#engine/problem.ts";
+import { newWorkId } from "#engine/record.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { again, giveUp, runSteps, type StepResult, type Steps } from "#engine/steps.ts";
 
@@ -119,7 +120,7 @@ function syncStep(state: SyncState, context: SyncContext, signal: AbortSignal) {
         // The platform may no longer know a cursor saved long ago; a cursor from this pass is known.
         const isOldCursor = pages > 0 && pages === state.pages;
         if (thrown.code !== "PLATFORM_REJECTED" || !isOldCursor) throw thrown;
-        await syncs.begin(profile, newSyncId(clock.wallMs()), "restart", startedBy);
+        await syncs.begin(profile, newWorkId("s", clock.wallMs(), 3), "restart", startedBy);
         return again;
       }
     },

@@ -3,6 +3,7 @@
  * that was kept, from rows that come with the request, as a retry, or as an undo.
  */
 import { hash, randomUUID } from "node:crypto";
+import { stampOf } from "#core/time.ts";
 import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { RunState } from "#fleet/run.ts";
 import { withoutContent } from "#intake/columns.ts";
@@ -97,8 +98,7 @@ const tailLength = 8;
 export function runIdFor(key: string, wallMs: number): string {
   const digest = hash("sha256", key, "buffer");
   const tail = Array.from({ length: tailLength }, (_, i) => idAlphabet[(digest[i] ?? 0) % idAlphabet.length]).join("");
-  const stamp = new Date(wallMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  return `r-${stamp}-${tail}`;
+  return `r-${stampOf(wallMs)}-${tail}`;
 }
 
 // Limits on the size of a run: the maximum, and the size above which a second user must approve it.

@@ -22,7 +22,7 @@ import { endpoint } from "#contract/route.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
 import type { OpenInventory } from "#jobs/inventory/service.ts";
-import { newSyncId } from "#jobs/inventory/store/sync-record.ts";
+import { newWorkId } from "#engine/record.ts";
 import type { RouteHost } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import * as routes from "./contract.ts";
@@ -278,7 +278,7 @@ export function openUsage(kernel: Kernel, of: Pick<OpenInventory, "store"> & Pic
     closing ??= new AbortController();
     const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
     const startedAtMs = clock.wallMs();
-    const syncId = newSyncId(startedAtMs, "u");
+    const syncId = newWorkId("u", startedAtMs, 3);
     const started = running.get(profile) ?? {
       syncId,
       report: read(profile, startedAtMs, syncId, AbortSignal.any(signals)),

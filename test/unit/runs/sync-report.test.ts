@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { reportOfSync } from "#jobs/inventory/service.ts";
-import { newSyncId } from "#jobs/inventory/store/sync-record.ts";
+import { newWorkId } from "#engine/record.ts";
 
 const counts = { pages: 3, sims: 250, added: 1, changed: 2, returned: 3, gone: 4 };
 const sync = { inventory: "p", profile: "p", syncId: "s-1", ...counts };
@@ -24,7 +24,7 @@ it("a sync report shows the duration in seconds and the reason of a failure", ()
 });
 
 it("sync ids are short and sort by time", () => {
-  const ids = [0, 1_000, 61_000, 86_400_000].map((ms) => newSyncId(Date.UTC(2026, 10, 20) + ms));
+  const ids = [0, 1_000, 61_000, 86_400_000].map((ms) => newWorkId("s", Date.UTC(2026, 10, 20) + ms, 3));
   expect(ids.toSorted()).toEqual(ids);
   for (const id of ids) expect(id).toMatch(/^s-\d{8}-\d{6}-\d{3}$/);
 });

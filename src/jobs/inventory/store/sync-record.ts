@@ -4,7 +4,7 @@
  * resumes after the last stored page. Transitions:
  *   listing -> sweeping (last page stored)   sweeping -> finished   listing | sweeping -> failed (cannot continue)
  */
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { RecordOf } from "#contract/fields.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
 import { type Problem, nextProblem } from "#engine/problem.ts";
@@ -51,12 +51,6 @@ export interface SyncState extends Omit<RecordOf<SyncReport>, "state" | "seconds
 
 export function isSyncOver({ phase }: SyncState): boolean {
   return phase === "finished" || phase === "failed";
-}
-
-/** `s-20261120-103045-482`: sorts by time. */
-export function newSyncId(nowMs: number, kind = "s"): string {
-  const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  return `${kind}-${stamp}-${String(randomInt(1_000)).padStart(3, "0")}`;
 }
 
 const kind: RecordKind<SyncState> = {
