@@ -117,10 +117,7 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
   ];
 }
 
-type SelectionQuery = Pick<
-  Call<typeof routes.listSims>["query"],
-  "profile" | "allProfiles" | "where" | "gone" | "search"
->;
+type SelectionQuery = Call<typeof routes.countSims>["query"];
 
 type Selected = Awaited<ReturnType<typeof selectIn>>;
 

@@ -112,7 +112,7 @@ function syncStep(state: SyncState, context: SyncContext, signal: AbortSignal) {
       try {
         await account.identify?.(signal);
         if (await syncs.follow(state)) return again;
-        for await (const stored of storedPages(state, { ...context, pageLimit, signal })) pages = stored;
+        for await (const stored of storedPages(state, context, { limit: pageLimit, signal })) pages = stored;
         return again;
       } catch (thrown) {
         if (signal.aborted || !(thrown instanceof PlatformError)) throw thrown;
@@ -127,13 +127,12 @@ function syncStep(state: SyncState, context: SyncContext, signal: AbortSignal) {
   };
 }
 
-interface Listing extends SyncContext {
-  readonly pageLimit: number | undefined;
-  readonly signal: AbortSignal;
-}
-
 /** Stores page after page, and yields how many are stored. */
-async function* storedPages(state: SyncState, { syncs, inventory, clock, account, pageLimit, signal }: Listing) {
+async function* storedPages(
+  state: SyncState,
+  { syncs, inventory, clock, account }: SyncContext,
+  { limit, signal }: { limit: number | undefined; signal: AbortSignal },
+) {
   const { profile, syncId } = state;
   const { client, wording, selection } = account(profile);
   const facts = await inventory.facts(profile);
@@ -144,7 +143,7 @@ async function* storedPages(state: SyncState, { syncs, inventory, clock, account
   let [seen, pagesLeft] = [state.sims, -1];
   const onSending = (): void => sent.resolve();
   const list = wording === "sims" ? listSims : listSubscribers;
-  const input = { lastEvaluatedKey: state.cursor, limit: pageLimit };
+  const input = { lastEvaluatedKey: state.cursor, limit };
   const coming = client.pages(list, input, { signal, onSending, backlog: () => pagesLeft });
   let knownMs = await syncs.nowMs();
   let asked = askFor(coming, knownMs);

@@ -34,11 +34,9 @@ function listCommand(context: Context): Command {
     const { limit, cursor, columns, sort } = options;
     const query = { ...toQuery(options, caller), limit, cursor, sort };
     const page = await client.call(routes.listSims, { query });
-    const hint = page.sims.length === 0 ? await hintForNone(caller, options) : undefined;
     // The route sorts all SIMs, not only those of the page.
     answerList(output, page, simList(page.sims), { limit, columns });
-    if (!page.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
-    else if (hint !== undefined) output.say(hint);
+    await explainNone(caller, options, { ...page, isNone: page.sims.length === 0 });
   });
 }
 
@@ -146,24 +144,26 @@ function countCommand(context: Context): Command {
     const { by } = options;
     const counts = await client.call(routes.countSimsBy, { query: { ...toQuery(options, caller), by } });
     const { profiles, total } = counts;
-    const hint = total === 0 ? await hintForNone(caller, options) : undefined;
     if (by === undefined && profiles !== undefined)
       answerList(output, { ...counts, profiles }, profileList(total), options);
     else if (by === undefined) output.answer(counts, () => countedText(total));
     else answerList(output, counts, valueList(by, counts), options);
-    if (!counts.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
-    else if (hint !== undefined) output.say(hint);
+    await explainNone(caller, options, { ...counts, isNone: total === 0 });
   });
 }
 
-/** Why the filter of a command may match no SIM. */
-async function hintForNone(
-  { client, profile }: Pick<Caller, "client" | "profile">,
+/** Says that no sync has been complete, or why the filter of a command may match no SIM. */
+async function explainNone(
+  { client, profile, output }: Caller,
   { where, allProfiles }: SelectionOptions,
-): Promise<string | undefined> {
-  if (where === undefined || allProfiles === true) return undefined;
+  { isComplete, isNone }: { isComplete: boolean; isNone: boolean },
+): Promise<void> {
+  if (!isComplete) return output.say("The inventory has not been synced yet; run: simfleet sims sync");
+  if (!isNone || where === undefined || allProfiles === true) return;
   const { fields } = await client.call(routes.listSimFields, { query: { profile } });
-  return hintForNoMatch(parseFilter(where), (field) => fields.find(({ name }) => name === field)?.values ?? []);
+  const valuesOf = (field: string) => fields.find(({ name }) => name === field)?.values ?? [];
+  const hint = hintForNoMatch(parseFilter(where), valuesOf);
+  if (hint !== undefined) output.say(hint);
 }
 
 function profileList(total: number) {

@@ -170,9 +170,8 @@ export class Inventory {
     const stored = this.#deps.keys.sims(await this.#name(profile));
     for await (const found of this.find(profile, everySim, { presence: "all", keyColumn })) {
       const keys = found.map(({ key }) => key);
-      const read = (): Promise<unknown> => imsiScript.run(this.#deps.redis, [stored], keys);
-      const imsis = keyColumn === "imsi" ? keys : ((await read()) as string[]);
-      yield found.map(({ ordinal }, nth) => [ordinal, imsis[nth] ?? ""]);
+      const imsis = keyColumn === "imsi" ? keys : await imsiScript.run(this.#deps.redis, [stored], keys);
+      yield found.map(({ ordinal }, nth) => [ordinal, (imsis as string[])[nth] ?? ""]);
     }
   }
 
@@ -206,9 +205,7 @@ export class Inventory {
   /** The indexed fields, in alphabetical order, and their values: each has a bitmap. */
   async indexedFields(profile: string) {
     const fields = new Map<string, Set<string>>();
-    for (const item of Object.keys(
-      await this.#deps.redis.hgetall(this.#deps.keys.simsIndex(await this.#name(profile))),
-    )) {
+    for (const item of await this.#deps.redis.hkeys(this.#deps.keys.simsIndex(await this.#name(profile)))) {
       const at = item.search(/[=:]/);
       const value = item.slice(at + 1);
       // An object has no value that could be chosen.

@@ -209,18 +209,14 @@ export class SyncLog {
   async releaseOldLocks(profile: string): Promise<void> {
     const { redis, keys } = this.#deps;
     const key = keys.simLocks(await inventoryOf(this.#deps, profile));
-    const locks = Object.entries(await redis.hgetall(key));
-    const runIds = [...new Set(locks.map(([, lock]) => parseRunId(lock)))];
+    const locks = Map.groupBy(Object.entries(await redis.hgetall(key)), ([, lock]) => lock.split("\n", 1)[0] ?? "");
     const nowMs = await this.nowMs();
-    const isOld = new Set<string>();
-    for (const runId of runIds) {
+    for (const [runId, ofRun] of locks) {
       const finishedAtMs = await redis.hget(keys.run(runId), "finishedAtMs");
       const isRemoved = finishedAtMs === null && (await redis.exists(keys.run(runId))) === 0;
       const isOver = finishedAtMs !== null && nowMs - Number(finishedAtMs) > lateOutcomeMs;
-      if (isRemoved || isOver) isOld.add(runId);
+      if (isRemoved || isOver) await releaseScript.run(redis, [key], ofRun.flat());
     }
-    const old = locks.filter(([, lock]) => isOld.has(parseRunId(lock)));
-    if (old.length > 0) await releaseScript.run(redis, [key], old.flat());
   }
 
   /** Redis's clock, ms. */
@@ -233,8 +229,4 @@ export class SyncLog {
     const name = await inventoryOf(this.#deps, profile);
     return script.run(redis, [...inventoryKeys(keys, name), keys.sync(name)], [profile, bounds.maxEvents, ...args]);
   }
-}
-
-function parseRunId(lock: string): string {
-  return lock.split("\n", 1)[0] ?? "";
 }
