@@ -231,10 +231,13 @@ export class PlatformError extends SimfleetError {
   }
 }
 
-/** No entry of a section of the configuration has this name, such as a `schedule` of `schedules`. */
-export function notConfigured(code: ErrorCode, what: string, name: string, known: readonly string[]): SimfleetError {
-  const hint = known.length === 0 ? `none are configured under \`${what}s\`` : `known are: ${known.join(", ")}`;
-  return new SimfleetError(code, `There is no ${what} ${name} in the configuration; ${hint}`);
+/** The entry of a section with a name, such as a `schedule` of `schedules`. @throws SimfleetError with this code */
+export function entryNamed<T>(entries: [string, T][], name: string, what: string, code: ErrorCode): T {
+  const found = entries.find(([known]) => known === name);
+  if (found !== undefined) return found[1];
+  const known = entries.map(([one]) => one).join(", ");
+  const hint = known === "" ? `none are configured under \`${what}s\`` : `known are: ${known}`;
+  throw new SimfleetError(code, `There is no ${what} ${name} in the configuration; ${hint}`);
 }
 
 /** The message of anything that was thrown. */

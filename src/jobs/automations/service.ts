@@ -4,7 +4,7 @@
  * automation that triggers itself, exceeds its hourly limit, or has killed three workers is stopped and reports this.
  * The service at the end has the operations that the CLI and the HTTP API share.
  */
-import { SimfleetError, messageOf, notConfigured } from "#core/errors.ts";
+import { SimfleetError, entryNamed, messageOf } from "#core/errors.ts";
 import { dayMs, systemClock } from "#core/time.ts";
 import { quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import type { Event } from "#events/event.ts";
@@ -201,13 +201,9 @@ export type AutomationService = ReturnType<typeof automationService>;
 export function automationService(automations: readonly Automation[], deps: ServiceDeps) {
   const { log, runs } = deps;
 
+  const byName = automations.map((one): [string, Automation] => [one.name, one]);
   /** @throws SimfleetError AUTOMATION_NOT_FOUND */
-  const automationNamed = (name: string): Automation => {
-    const found = automations.find((one) => one.name === name);
-    if (found !== undefined) return found;
-    const known = automations.map((one) => one.name);
-    throw notConfigured("AUTOMATION_NOT_FOUND", "automation", name, known);
-  };
+  const automationNamed = (name: string) => entryNamed(byName, name, "automation", "AUTOMATION_NOT_FOUND");
 
   const reportOn = async (automation: Automation): Promise<routes.AutomationReport> => {
     const { profile, condition, action } = automation;

@@ -4,7 +4,7 @@ import { reportOf } from "#contract/fields.ts";
 import { requireSeal } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";
-import { SimfleetError, notConfigured } from "#core/errors.ts";
+import { SimfleetError, entryNamed } from "#core/errors.ts";
 import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
 import { dayMs } from "#core/time.ts";
 import { reportOfProblem } from "#engine/problem.ts";
@@ -264,10 +264,7 @@ export class CredentialService {
 
   /** The configured rotation with this name. @throws SimfleetError ROTATION_NOT_FOUND */
   #rotation(name: string): Rotation {
-    const rotations = this.rotations;
-    const rotation = Object.hasOwn(rotations, name) ? rotations[name] : undefined;
-    if (rotation !== undefined) return rotation;
-    throw notConfigured("ROTATION_NOT_FOUND", "rotation", name, Object.keys(rotations));
+    return entryNamed(Object.entries(this.rotations), name, "rotation", "ROTATION_NOT_FOUND");
   }
 
   /** The platform's data on the current set of each configured rotation of a profile, by the rotation's name. */

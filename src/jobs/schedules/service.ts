@@ -2,7 +2,7 @@
 import * as routes from "./contract.ts";
 import { randomInt, randomUUID } from "node:crypto";
 import { reportOf } from "#contract/fields.ts";
-import { notConfigured } from "#core/errors.ts";
+import { entryNamed } from "#core/errors.ts";
 import { isoTime, secondMs } from "#core/time.ts";
 import { nextTimes } from "#fleet/time/cron.ts";
 import type { Schedule, Triggers } from "./config.ts";
@@ -29,13 +29,9 @@ export type ScheduleService = ReturnType<typeof scheduleService>;
 export function scheduleService(deps: ScheduleServiceDeps) {
   const { log, clock, schedules, triggers, tasks, workerRegistry } = deps;
 
+  const byName = schedules.map((one): [string, Schedule] => [one.name, one]);
   /** @throws SimfleetError SCHEDULE_NOT_FOUND */
-  const scheduleNamed = (name: string): Schedule => {
-    const found = schedules.find((one) => one.name === name);
-    if (found !== undefined) return found;
-    const known = schedules.map((one) => one.name);
-    throw notConfigured("SCHEDULE_NOT_FOUND", "schedule", name, known);
-  };
+  const scheduleNamed = (name: string) => entryNamed(byName, name, "schedule", "SCHEDULE_NOT_FOUND");
 
   /** In the order of the configuration. */
   const list = (): Promise<routes.ScheduleReport[]> => Promise.all(schedules.map((one) => reportOn(one, deps)));

@@ -1,7 +1,7 @@
 /** Opens webhooks: the log of deliveries, their queues, and the operations that the CLI and the HTTP API share. */
 import * as routes from "./contract.ts";
 import { randomBytes } from "node:crypto";
-import { notConfigured, SimfleetError } from "#core/errors.ts";
+import { SimfleetError, entryNamed } from "#core/errors.ts";
 import { dayMs } from "#core/time.ts";
 import { reportOf } from "#contract/fields.ts";
 import { documentOfEvent } from "#events/contract.ts";
@@ -30,10 +30,8 @@ export class WebhookService {
 
   /** @throws SimfleetError WEBHOOK_NOT_FOUND */
   #requireEndpoint(name: string): WebhookEndpoint {
-    const { endpoints } = this.#deps;
-    const found = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined;
-    if (found !== undefined) return found;
-    throw notConfigured("WEBHOOK_NOT_FOUND", "webhook", name, this.#names());
+    const sorted = Object.entries(this.#deps.endpoints).sort(([a], [b]) => (a < b ? -1 : 1));
+    return entryNamed(sorted, name, "webhook", "WEBHOOK_NOT_FOUND");
   }
 
   /** @throws SimfleetError DELIVERY_NOT_FOUND */
