@@ -53,16 +53,16 @@ export interface KeyOwner extends KeyUser {
   readonly name: string;
 }
 
-export function ownerOf(authKeys: AuthKeys, name: string): KeyOwner {
-  const { user, profile = name } = authKeys[name] ?? {};
-  return user === undefined ? { name, profile: name } : { name, profile, user };
+export function ownersOf(authKeys: AuthKeys): KeyOwner[] {
+  return Object.entries(authKeys).map(([name, { profile, user }]) =>
+    user === undefined ? { name, profile: name } : { name, profile, user },
+  );
 }
 
 /** @param user absent: the profile's own @returns undefined if no entry is about this user */
 export function findOwner(authKeys: AuthKeys, profile: string, user: string | undefined): KeyOwner | undefined {
   if (user === undefined) return { name: profile, profile };
-  const name = Object.keys(authKeys).find((one) => authKeys[one]?.profile === profile && authKeys[one].user === user);
-  return name === undefined ? undefined : { name, profile, user };
+  return ownersOf(authKeys).find((owner) => owner.profile === profile && owner.user === user);
 }
 
 /** @throws ConfigError with the lines to add, if no entry is about this user */

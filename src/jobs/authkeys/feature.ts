@@ -23,9 +23,8 @@ export const authKeys = feature({
       routes: () => service.endpoints(),
       // A missing setting here does not prevent the rest of the work.
       work: async (profiles) => {
-        const { ownerOf } = await import("./config.ts");
-        const owners = Object.keys(configured).map((name) => ownerOf(configured, name));
-        const served = owners.filter(({ profile }) => profiles.includes(profile));
+        const { ownersOf } = await import("./config.ts");
+        const served = ownersOf(configured).filter(({ profile }) => profiles.includes(profile));
         const started = served.map((owner) => {
           const { profile } = owner;
           const report = logIncidents(logger, { profile, job: "authkeys" });

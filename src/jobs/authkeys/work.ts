@@ -6,6 +6,7 @@
  */
 import { backoffMs } from "#core/backoff.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
+import { isoTime } from "#core/time.ts";
 import {
   type AuthKey,
   type CreatedAuthKey,
@@ -418,16 +419,12 @@ function bothTaken({ user, keys, users }: Situation, oldId: string): string {
   const workers = (id: string): string => workersWith(id, users).join(", ");
   const lines = keys.map(({ authKeyId, createdAtMs, lastUsedAtMs }) => {
     const by = authKeyId === oldId && user === undefined ? "here" : workers(authKeyId) && `by ${workers(authKeyId)}`;
-    const dates = `created ${formatTime(createdAtMs)}, last used ${formatTime(lastUsedAtMs)}`;
-    return `${authKeyId} (${dates}${by && `, in use ${by}`})`;
+    const [created, lastUsed] = [createdAtMs, lastUsedAtMs].map((atMs) => isoTime(atMs) ?? "never or unknown");
+    return `${authKeyId} (created ${created}, last used ${lastUsed}${by && `, in use ${by}`})`;
   });
   const spare = idsOf(keys).find((id) => id !== oldId && workers(id) === "");
   const fix = spare === undefined ? "" : ` To revoke one first, add --replace ${spare}.`;
   return `The user already has two AuthKeys, the maximum: ${lines.join("; ")}.${fix}`;
-}
-
-function formatTime(atMs: number | undefined): string {
-  return atMs === undefined ? "never or unknown" : new Date(atMs).toISOString();
 }
 
 function idsOf(keys: readonly AuthKey[]): string[] {
