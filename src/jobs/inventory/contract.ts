@@ -215,33 +215,29 @@ export const exportSims = getRoute({
   answer: "lines",
 });
 
+const ofSim = { params: z.strictObject({ sim: id }), query: z.strictObject(ofProfile) } as const;
+const ofSimNow = { ...ofSim, method: "GET", role: "operator" } as const;
+
 export const showSim = getRoute({
+  ...ofSim,
   path: "/sims/:sim",
   summary: "Get a SIM as last seen",
-  params: z.strictObject({ sim: id }),
-  query: z.strictObject(ofProfile),
   answer: simDocument,
 });
 
 export const readSim = route({
-  method: "GET",
+  ...ofSimNow,
   path: "/sims/:sim/fresh",
-  role: "operator",
   summary: "Read a SIM from the platform now",
   description: "Uses one call of the quota and leaves the inventory as it is. Secrets of the record are left out.",
-  params: z.strictObject({ sim: id }),
-  query: z.strictObject(ofProfile),
   answer: z.looseObject({ seenAt: instant }),
 });
 
 export const readSimStatuses = route({
-  method: "GET",
+  ...ofSimNow,
   path: "/sims/:sim/statuses",
-  role: "operator",
   summary: "Read the status history of a SIM from the platform now",
   description: "Uses one call of the quota. It needs the operation `getSimStatusHistory` of the platform definition.",
-  params: z.strictObject({ sim: id }),
-  query: z.strictObject(ofProfile),
   answer: pageOf("statuses", z.looseObject({})),
 });
 

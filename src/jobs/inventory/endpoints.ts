@@ -38,10 +38,7 @@ function syncEndpoints(deps: InventoryDeps): readonly Endpoint[] {
   };
   return [
     endpoint(routes.listSyncs, async () => {
-      const reports = await Promise.all(
-        (await readSharing(deps)).firsts(Object.keys(config.profiles)).map(service.syncReport),
-      );
-      return { syncs: reports.filter((report) => report !== undefined), nextCursor: null };
+      return { syncs: await service.syncReports(Object.keys(config.profiles)), nextCursor: null };
     }),
     endpoint(routes.showSync, ({ params }) => show(profileOf(params.profile))),
     creating(routes.startSync, ({ query, by }) => {

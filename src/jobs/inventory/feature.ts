@@ -23,9 +23,7 @@ export const inventory = feature({
         (await import("./endpoints.ts")).inventoryEndpoints({ ...kernel, ...opened, process }),
       work: async (profiles) => {
         const { logActivity } = await import("#engine/activity-log.ts");
-        const { readSharing } = await import("#engine/sharing.ts");
-        const reports = async () => Promise.all((await readSharing(kernel)).firsts(profiles).map(service.syncReport));
-        const stopLogging = logActivity(async () => activityOfSyncs(await reports()), logger);
+        const stopLogging = logActivity(async () => activityOfSyncs(await service.syncReports(profiles)), logger);
         lifecycle.onStop("activity of syncs", stopLogging);
         const stopRemembering = every(minuteMs, () => {
           for (const profile of configured) service.remember(profile).catch(() => undefined);

@@ -5,6 +5,7 @@ import { reportOfProblem } from "#engine/problem.ts";
 import { newWorkId } from "#engine/record.ts";
 import type { Incident, Interruption, Working } from "#engine/queue/job-result.ts";
 import { profileJobs } from "#engine/queue/work-queues.ts";
+import { readSharing } from "#engine/sharing.ts";
 import { keepAnswers } from "#core/kept.ts";
 import { dayMs, minuteMs } from "#core/time.ts";
 import { everySim } from "#fleet/filter.ts";
@@ -41,6 +42,12 @@ export function openInventory(kernel: Kernel) {
     return state === undefined ? undefined : reportOfSync(state);
   };
 
+  /** The syncs of some profiles; profiles with the same inventory have one. */
+  const syncReports = async (profiles: readonly string[]): Promise<routes.SyncReport[]> => {
+    const reports = await Promise.all((await readSharing(kernel)).firsts(profiles).map(syncReport));
+    return reports.filter((report) => report !== undefined);
+  };
+
   /** Reads a profile's SIMs, unless a sync has since this instant of Redis's clock. @returns why that is not over */
   const syncSince = async (profile: string, atMs: number, signal: AbortSignal): Promise<Interruption | undefined> => {
     const isListed = async (): Promise<boolean> => ((await store.facts(profile)).listedAtMs ?? 0) > atMs;
@@ -73,7 +80,7 @@ export function openInventory(kernel: Kernel) {
       },
     });
 
-  const service = { sync, syncReport, ...fleetCounts(kernel, { store, syncs }) };
+  const service = { sync, syncReport, syncReports, ...fleetCounts(kernel, { store, syncs }) };
   return { service, store, syncs, isServed: queues.isServed, syncSince, consume };
 }
 
@@ -163,12 +170,10 @@ function fleetCounts(
   return { fleet, remember, fleetPoints };
 }
 
-/** Key for SIMs without a value. */
-const none = "none";
 const maxGroups = 50;
 
 function toCounts(values: routes.SimCounts["values"], max = values.length): routes.FleetReport["byGroup"] {
-  const shown = values.slice(0, max).map(({ value, count }) => [value ?? none, count] as const);
+  const shown = values.slice(0, max).map(({ value, count }) => [value ?? "none", count] as const);
   const rest = values.slice(max).reduce((sum, { count }) => sum + count, 0);
   return Object.fromEntries(rest === 0 ? shown : [...shown, ["other", rest]]);
 }
@@ -182,18 +187,16 @@ export function reportOfSync(state: SyncState): routes.SyncReport {
 }
 
 /** The last syncs for the log. */
-export function activityOfSyncs(reports: readonly (routes.SyncReport | undefined)[]): Activity[] {
-  return reports
-    .filter((report) => report !== undefined)
-    .map(({ syncId, profile, state, sims, added, changed, returned, gone, reason }) => {
-      const isOver = state === "finished" || state === "failed";
-      return {
-        id: syncId,
-        state: isOver ? state : "running",
-        isOver,
-        facts: { syncId, profile, sims, added, changed, returned, gone, reason },
-        what: "the sync",
-        end: state,
-      };
-    });
+export function activityOfSyncs(reports: readonly routes.SyncReport[]): Activity[] {
+  return reports.map(({ syncId, profile, state, sims, added, changed, returned, gone, reason }) => {
+    const isOver = state === "finished" || state === "failed";
+    return {
+      id: syncId,
+      state: isOver ? state : "running",
+      isOver,
+      facts: { syncId, profile, sims, added, changed, returned, gone, reason },
+      what: "the sync",
+      end: state,
+    };
+  });
 }
