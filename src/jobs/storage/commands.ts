@@ -5,8 +5,6 @@ import { table } from "#cli/output.ts";
 import { type StorageReport, showStorage } from "./contract.ts";
 import { counted } from "#cli/format.ts";
 
-const headings = ["DATA", "SIZE", "KEYS", "KEPT"] as const;
-
 export function storageCommand(context: Context): Command {
   const command = new Command("storage").description("Show Redis memory by kind of data, and how long each is kept");
   return withCaller(context, command, "simfleet storage --json", async ({ client, output }) => {
@@ -27,17 +25,13 @@ function storageText(report: StorageReport): string {
   const limit = limitFrom === "maxmemory" ? size : `${size} (the machine's memory; Redis has no maxmemory)`;
   return [
     `${sizeText(usedBytes)} of ${limit} used`,
-    table(headings, rows),
-    ...formerProfiles.map(
-      ({ profile, since, removedAt }) =>
-        `The profile ${profile} is not configured since ${toDay(since)}; its data are removed on ${toDay(removedAt)}.`,
-    ),
+    table(["DATA", "SIZE", "KEYS", "KEPT"], rows),
+    ...formerProfiles.map(({ profile, ...at }) => {
+      const [since, removedAt] = [at.since, at.removedAt].map((instant) => instant.slice(0, 10));
+      return `The profile ${profile} is not configured since ${since}; its data are removed on ${removedAt}.`;
+    }),
     archive === null ? "Rows are removed without an archive." : `Results are archived in ${archive}.`,
   ].join("\n");
-}
-
-function toDay(instant: string): string {
-  return instant.slice(0, 10);
 }
 
 const units = ["B", "KB", "MB", "GB", "TB"] as const;
