@@ -21,7 +21,7 @@ import type { WorkResult } from "#engine/queue/job-result.ts";
 import { type StepResult, type Steps, again, giveUp, move, wait } from "#engine/steps.ts";
 import type { Sink } from "#jobs/credentials/config.ts";
 import { type RotationDeps, handOverToAll, RotationStep, runRotation } from "#jobs/credentials/rotation-machine.ts";
-import { type Handover, SinkError } from "#jobs/credentials/sinks.ts";
+import { SinkError } from "#jobs/credentials/sinks.ts";
 import type { KeyUser } from "./config.ts";
 import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations, AuthKeyState } from "./record.ts";
 import type { PlatformClient } from "#api/client.ts";
@@ -37,8 +37,6 @@ export interface AuthKeyDeps extends RotationDeps<AuthKeyRotation> {
   readonly quietMs: number;
   /** The AuthKey that this process authenticates with, after reloading changed secret files. */
   readonly inUseHere: () => string | undefined;
-  /** @throws SinkError; the signal's reason */
-  readonly handOver: (sink: Sink, key: Handover, signal: AbortSignal) => Promise<void>;
 }
 
 type AuthKeyResult = StepResult<AuthKeyChange>;
@@ -244,22 +242,18 @@ async function prove(step: AuthKeyStep): Promise<AuthKeyResult> {
 const pollIntervalMs = 1_000;
 
 async function deliver(step: AuthKeyStep): Promise<AuthKeyResult> {
-  const { record, deps, signal } = step;
-  const { profile, user = profile, rotationId, startedAtMs } = record;
+  const { profile, user = profile } = step.record;
   const { authKeyId, authKey } = await step.newKey();
   const handover = {
     rotation: `authkey-${user}`,
-    rotationId,
     profile,
-    startedAtMs,
     credentialsId: authKeyId,
     type: "auth-key",
     secrets: { authKey },
     constants: { authKeyId },
     field: undefined,
   };
-  const give = (sink: Sink) => deps.handOver(sink, handover, signal);
-  return handOverToAll(step, deps.sinks, give, { type: "authkey.delivered", fields: { authKeyId } });
+  return handOverToAll(step, step.deps.sinks, handover, { type: "authkey.delivered", fields: { authKeyId } });
 }
 
 async function awaitTakeUp(step: AuthKeyStep): Promise<AuthKeyResult> {

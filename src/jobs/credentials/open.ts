@@ -23,7 +23,7 @@ import type { Kernel } from "#kernel/kernel.ts";
 import { type AccountSets, type RotationAccount, accountSets, feature } from "./account-sets.ts";
 import { commandRunner } from "./command.ts";
 import { forgetAll, givenSecret } from "./new-secret.ts";
-import type { SinkDeps } from "./sinks.ts";
+import { type SinkDeps, handOver } from "./sinks.ts";
 import type { Rotation, Rotations } from "./config.ts";
 import * as routes from "./contract.ts";
 import { type RotationLog, type RotationRecord, type RotationState, rotationLog } from "./record.ts";
@@ -96,7 +96,8 @@ export class CredentialService {
       rotations: this.rotations,
       accountFor: (named) => this.#account(named),
       seal: openSeal(requireSeal(config, feature)),
-      sinkDeps: this.sinks,
+      origins: this.sinks,
+      handOver: (sink, handover, signal) => handOver(sink, handover, this.sinks, signal),
     });
   }
 

@@ -14,7 +14,7 @@ import type { Seal, SealedFields } from "#engine/seal.ts";
 import { MovedByAnother, type StepMachine, type StepResult, type Wait, move, runSteps } from "#engine/steps.ts";
 import type { Sink } from "./config.ts";
 import type { RotationReport } from "./contract.ts";
-import { sinkKey, sinkName } from "./sinks.ts";
+import { type Handover, sinkKey, sinkName } from "./sinks.ts";
 
 export interface RotationFields extends CommonFields {
   readonly name: string;
@@ -96,6 +96,8 @@ export function rotationStore<R extends RotationFields>(
 export interface RotationDeps<R extends RotationFields> extends Pick<Kernel, "clock" | "guard"> {
   readonly seal: Pick<Seal, "seal" | "open">;
   readonly log: { readonly move: (of: R, change: Change<R>, options: MoveOptions) => Promise<R | string> };
+  /** @throws SinkError; the signal's reason */
+  readonly handOver: (sink: Sink, handover: Handover, signal: AbortSignal) => Promise<void>;
 }
 
 /** The record as it was saved last. A step saves what it has done before it continues. */
@@ -211,20 +213,17 @@ function saveWait<R extends RotationFields>(step: RotationStep<R>, waiting: Wait
   return step.save(change as Change<R>, isKnown ? [] : events);
 }
 
-/**
- * The step that delivers the new secret, sink by sink. Each success is saved before the next sink is called.
- * @param deliver throws SimfleetError SINK_FAILED, or the signal's reason
- */
+/** The step that delivers the new secret, sink by sink. Each success is saved before the next sink is called. */
 export async function handOverToAll<R extends RotationFields>(
   step: RotationStep<R>,
   sinks: readonly Sink[],
-  deliver: (sink: Sink) => Promise<void>,
+  handover: Omit<Handover, "rotationId" | "startedAtMs">,
   { type, fields }: MoveEvent,
 ): Promise<StepResult<{ readonly state: "delivered" }>> {
   for (const sink of sinks) {
-    const { handedTo, handedToNames } = step.record;
+    const { handedTo, handedToNames, rotationId, startedAtMs } = step.record;
     if (handedTo.includes(sinkKey(sink))) continue;
-    await deliver(sink);
+    await step.deps.handOver(sink, { ...handover, rotationId, startedAtMs }, step.signal);
     const handed = { handedTo: [...handedTo, sinkKey(sink)], handedToNames: [...handedToNames, sinkName(sink)] };
     await step.save({ ...entering, ...handed }, [{ type, fields: { ...fields, sink: sinkName(sink) } }]);
   }

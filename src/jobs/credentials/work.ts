@@ -16,9 +16,9 @@ import { type StepResult, type Steps, giveUp, move, wait } from "#engine/steps.t
 import { requireOperations } from "#fleet/required-operation.ts";
 import { isSetOf, successorId } from "#fleet/rotation.ts";
 import { type AccountSets, type RotationAccount, accountSets, feature, isDoubtful } from "./account-sets.ts";
-import type { Rotation, Sink } from "./config.ts";
+import type { Rotation } from "./config.ts";
 import { newSecret } from "./new-secret.ts";
-import { SinkError, type SinkDeps, handOver, sinkFault } from "./sinks.ts";
+import { SinkError, type SinkDeps, sinkFault } from "./sinks.ts";
 import type { RotationChange, RotationLog, RotationRecord, RotationState } from "./record.ts";
 import { entriesRenamed, placesOf, reasonToKeep, type Reference, referencesIn } from "./references.ts";
 import { type RotationDeps, RotationStep, handOverToAll, isRotationOver, runRotation } from "./rotation-machine.ts";
@@ -26,7 +26,7 @@ import { type RotationDeps, RotationStep, handOverToAll, isRotationOver, runRota
 export interface RotationContext extends RotationDeps<RotationRecord> {
   readonly log: RotationLog;
   readonly feed: Pick<Feed, "emitOnce">;
-  readonly sinkDeps: SinkDeps;
+  readonly origins: Pick<SinkDeps, "commands" | "readSecretFile">;
   /** The configured ones by name, of all profiles. */
   readonly rotations: Readonly<Record<string, Rotation>>;
   readonly accountFor: (profile: string) => RotationAccount;
@@ -192,20 +192,17 @@ export async function checkAges(profile: string, context: RotationContext, signa
 async function makeSecret(step: CredentialStep): Promise<RotationResult> {
   const { rotation, deps, signal, record } = step;
   const { credentialTypes } = deps.accountFor(record.profile).deployment;
-  const secrets = await newSecret(rotation, credentialTypes, deps.sinkDeps, signal);
+  const secrets = await newSecret(rotation, credentialTypes, deps.origins, signal);
   step.hold(...Object.values(secrets));
   return move({ state: "generated", sealed: await deps.seal.seal(record.rotationId, secrets) });
 }
 
 async function deliver(step: CredentialStep): Promise<RotationResult> {
-  const { rotation, record, deps, signal } = step;
-  const { name, profile, constants, generate, from } = rotation;
-  const { rotationId, newId: credentialsId, type, startedAtMs } = record;
-  const secrets = await step.secrets();
-  const named = { rotation: name, rotationId, profile, credentialsId, type, startedAtMs };
-  const handover = { ...named, secrets, constants, field: (generate ?? from)?.field };
-  const give = (sink: Sink) => handOver(sink, handover, deps.sinkDeps, signal);
-  return handOverToAll(step, rotation.sinks, give, { type: "credential.handed-over", fields: {} });
+  const { name, profile, constants, generate, from, sinks } = step.rotation;
+  const { newId: credentialsId, type } = step.record;
+  const given = { secrets: await step.secrets(), constants, field: (generate ?? from)?.field };
+  const handover = { rotation: name, profile, credentialsId, type, ...given };
+  return handOverToAll(step, sinks, handover, { type: "credential.handed-over", fields: {} });
 }
 
 // The steps that send the new secret to the platform. After a lost response, or a rejection that follows one, they

@@ -17,6 +17,7 @@ import type { Rotation } from "#jobs/credentials/config.ts";
 import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { commandRunner } from "#jobs/credentials/command.ts";
+import { handOver } from "#jobs/credentials/sinks.ts";
 import { type RotationContext, planRotation, workOnRotations } from "#jobs/credentials/work.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
@@ -170,18 +171,20 @@ export class RotationHarness {
     const client = between("client", this.#client());
     const webhooks = webhookSender({ clock: systemClock, userAgent: "simfleet/test" });
     onTestFinished(() => webhooks.close());
+    const sinkDeps = {
+      commands: between("command", commandRunner({ env: { PATH: process.env.PATH }, clock: systemClock })),
+      readSecretFile,
+      webhooks: between("webhook", webhooks),
+      pod: { env: {} },
+    };
     return {
       log: rotationLog({ redis: between("redis", place.redis), keys: place.keys, bounds: keptBounds }),
       feed: this.feed,
       seal: openSeal({ key: this.key, previousKey: undefined }),
       clock: this.clock,
       guard: noGuard,
-      sinkDeps: {
-        commands: between("command", commandRunner({ env: { PATH: process.env.PATH }, clock: systemClock })),
-        readSecretFile,
-        webhooks: between("webhook", webhooks),
-        pod: { env: {} },
-      },
+      origins: sinkDeps,
+      handOver: (sink, handover, signal) => handOver(sink, handover, sinkDeps, signal),
       rotations: { [this.rotation.name]: this.rotation },
       accountFor: () => this.account(client),
     };
