@@ -11,7 +11,6 @@ import { requireOperations } from "#fleet/required-operation.ts";
 import { isUnattended } from "#fleet/task.ts";
 import type { CredentialService } from "#jobs/credentials/open.ts";
 import { isRotationOver, isToBeDone } from "#jobs/credentials/rotation-machine.ts";
-import { handOver } from "#jobs/credentials/sinks.ts";
 import { unlessFrozen } from "#engine/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { authKeyAccount, keyToReplace, workersWith, type AuthKeyDeps, rotateAuthKey } from "./work.ts";
@@ -121,7 +120,6 @@ export class AuthKeyService {
     const { config, clock, client, accounts } = this.#kernel;
     const { profile, user } = owner;
     const { options, keys } = this.#requireSetup(owner);
-    const { sinks } = this.#credentials;
     const deps: AuthKeyDeps = {
       ...this.#kernel,
       log: this.#rotations,
@@ -131,7 +129,7 @@ export class AuthKeyService {
       account: authKeyAccount(client(profile), { deployment: config.deployment, purpose: feature, user }),
       quietMs: this.#quietMs(owner),
       inUseHere: () => accounts.of(profile).checkSecrets(),
-      handOver: (sink, handover, signal) => handOver(sink, handover, sinks, signal),
+      handOver: this.#credentials.handOver,
     };
     return this.#queues.consume(owner.name, {
       onIncident,

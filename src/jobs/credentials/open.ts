@@ -46,22 +46,20 @@ export class CredentialService {
    */
   readonly #queues: ProfileJobs;
   #context: work.RotationContext | undefined;
-  #sinks: SinkDeps | undefined;
+  readonly #sinks: SinkDeps;
+  /** Hands a new secret to a sink. @throws SinkError; the signal's reason */
+  readonly handOver: work.RotationContext["handOver"];
 
   constructor(kernel: Kernel, rotations: Rotations) {
     this.#kernel = kernel;
     this.rotations = rotations;
     this.log = rotationLog(kernel);
     this.#queues = profileJobs("rotations", "the-rotations", kernel);
-  }
-
-  /** Dependencies of deliveries to sinks; opened on first use. */
-  get sinks(): SinkDeps {
-    const { clock, config, env, lifecycle, userAgent } = this.#kernel;
-    if (this.#sinks !== undefined) return this.#sinks;
-    const webhooks = webhookSender({ clock, userAgent, config });
+    const { clock, env, lifecycle } = kernel;
+    const webhooks = webhookSender(kernel);
     lifecycle.onStop("webhooks of sinks", () => webhooks.close());
-    return (this.#sinks = { commands: commandRunner({ env, clock }), readSecretFile, webhooks, pod: { env } });
+    this.#sinks = { commands: commandRunner({ env, clock }), readSecretFile, webhooks, pod: { env } };
+    this.handOver = (sink, handover, signal) => handOver(sink, handover, this.#sinks, signal);
   }
 
   isServed(profile: string): Promise<boolean> {
@@ -96,8 +94,8 @@ export class CredentialService {
       rotations: this.rotations,
       accountFor: (named) => this.#account(named),
       seal: openSeal(requireSeal(config, feature)),
-      origins: this.sinks,
-      handOver: (sink, handover, signal) => handOver(sink, handover, this.sinks, signal),
+      origins: this.#sinks,
+      handOver: this.handOver,
     });
   }
 
