@@ -110,26 +110,23 @@ export function automationLog(deps: StoreDeps) {
     return new Map((reply as string[]).map((claimed, i) => [eventIds[i] ?? "", claimed]));
   };
 
-  const saveChain = async (cause: string, chain: readonly string[]): Promise<void> => {
-    await redis.set(chainKey(keys, cause), JSON.stringify(chain), "EX", chainSeconds);
+  /** The task of each event that it has acted on within the last two days, by the event's id. */
+  const claimed = (name: string, eventIds: readonly string[]) =>
+    readTexts(deps, eventIds, (id) => claimKey(keys, name, id));
+
+  const saveChain = (cause: string, chain: readonly string[]): Promise<unknown> =>
+    redis.set(chainKey(keys, cause), JSON.stringify(chain), "EX", chainSeconds);
+
+  /** The automations that caused runs or syncs, by id; unknown ids are left out. */
+  const chains = async (causes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> => {
+    const found = await readTexts(deps, causes, (cause) => chainKey(keys, cause));
+    return new Map([...found].map(([cause, text]) => [cause, JSON.parse(text) as string[]]));
   };
 
-  return { record, move, count, begun, claim, saveChain, ...storedTexts(deps) };
+  return { record, move, count, begun, claim, claimed, saveChain, chains };
 }
 
-function storedTexts({ redis, keys }: StoreDeps) {
-  const readTexts = async (names: readonly string[], keyOf: (name: string) => string): Promise<Map<string, string>> => {
-    const texts = names.length === 0 ? [] : await redis.mget(names.map(keyOf));
-    return new Map(texts.flatMap((text, i): [string, string][] => (text === null ? [] : [[names[i] ?? "", text]])));
-  };
-  return {
-    /** The task of each event that it has acted on within the last two days, by the event's id. */
-    claimed: (name: string, eventIds: readonly string[]) => readTexts(eventIds, (id) => claimKey(keys, name, id)),
-
-    /** The automations that caused runs or syncs, by id; unknown ids are left out. */
-    chains: async (causes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> => {
-      const found = await readTexts(causes, (cause) => chainKey(keys, cause));
-      return new Map([...found].map(([cause, text]) => [cause, JSON.parse(text) as string[]]));
-    },
-  };
+async function readTexts({ redis }: StoreDeps, names: readonly string[], keyOf: (name: string) => string) {
+  const texts = names.length === 0 ? [] : await redis.mget(names.map(keyOf));
+  return new Map(texts.flatMap((text, i): [string, string][] => (text === null ? [] : [[names[i] ?? "", text]])));
 }

@@ -73,8 +73,7 @@ async function begin(automation: Automation, wanted: readonly Decided[], deps: A
     const reason = `it would act on more than ${maxPerHour} events within an hour (maxPerHour)`;
     return stop(automation, reason, wanted[0]?.event, deps);
   }
-  for (const claimed of new Set(claims.values())) {
-    const those = wanted.filter(({ event }) => claims.get(event.id) === claimed);
+  for (const [claimed, those] of Map.groupBy(wanted, ({ event }) => claims.get(event.id) ?? id)) {
     await beginOne(automation, { id: claimed, those }, deps);
   }
 }
