@@ -240,6 +240,12 @@ export function entryNamed<T>(entries: [string, T][], name: string, what: string
   throw new SimfleetError(code, `There is no ${what} ${name} in the configuration; ${hint}`);
 }
 
+/** The cursor of a page that was never returned. */
+export function badCursor(cursor: string): SimfleetError {
+  const message = `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`;
+  return new SimfleetError("USAGE", message);
+}
+
 /** The message of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

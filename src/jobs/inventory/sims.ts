@@ -3,7 +3,7 @@
  * the key, from the keys alone. By anything else, the SIMs are read and sorted in memory, so their number is limited.
  */
 import { type Clock, isoTime } from "#core/time.ts";
-import { SimfleetError } from "#core/errors.ts";
+import { SimfleetError, badCursor } from "#core/errors.ts";
 import { jsonIn } from "#core/json.ts";
 import { suggestion } from "#core/suggest.ts";
 import { type Filter, conditionsIn, everySim } from "#fleet/filter.ts";
@@ -270,11 +270,6 @@ export async function pageOfAll<T extends { readonly profile: string }>(
     if (page.nextCursor !== null) return { sims, nextCursor: `${one.profile}.${page.nextCursor}` };
   }
   return { sims, nextCursor: null };
-}
-
-function badCursor(cursor: string): SimfleetError {
-  const message = `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`;
-  return new SimfleetError("USAGE", message);
 }
 
 // Fields.

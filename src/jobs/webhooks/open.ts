@@ -1,7 +1,7 @@
 /** Opens webhooks: the log of deliveries, their queues, and the operations that the CLI and the HTTP API share. */
 import * as routes from "./contract.ts";
 import { randomBytes } from "node:crypto";
-import { SimfleetError, entryNamed } from "#core/errors.ts";
+import { SimfleetError, badCursor, entryNamed } from "#core/errors.ts";
 import { dayMs } from "#core/time.ts";
 import { reportOf } from "#contract/fields.ts";
 import { documentOfEvent } from "#events/contract.ts";
@@ -103,10 +103,7 @@ export class WebhookService {
   async deliveries({ webhook, state, limit: pageSize, cursor }: Call<typeof routes.listDeliveries>["query"]) {
     if (webhook !== undefined) this.#requireEndpoint(webhook);
     const after = cursor === undefined ? undefined : partsOf(cursor);
-    if (cursor !== undefined && after === undefined) {
-      const message = `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`;
-      throw new SimfleetError("USAGE", message);
-    }
+    if (cursor !== undefined && after === undefined) throw badCursor(cursor);
     const limit = pageSize + 1;
     /** Deliveries of one webhook after the cursor, in the combined order of all webhooks: by event, then by name. */
     const readPage = (name: string): Promise<Delivery[]> => {
