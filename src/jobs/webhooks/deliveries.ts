@@ -241,21 +241,13 @@ export class DeliveryLog {
 }
 
 /**
- * Starts the deliveries of these events to the webhooks that want them. Repeating it has no effect.
- * @returns for each webhook the events to send
+ * Starts the deliveries of those events that a webhook wants. Repeating it has no effect.
+ * @returns the events to send
  */
-export async function beginDeliveries(
-  events: readonly Event[],
-  { log, webhooks }: { readonly log: Pick<DeliveryLog, "begin">; readonly webhooks: readonly Webhook[] },
-): Promise<Map<string, string[]>> {
-  const toSend = new Map<string, string[]>();
-  for (const webhook of webhooks) {
-    const wanted = events.filter((event) => wants(webhook, event));
-    const begun = await Promise.all(wanted.map((event) => log.begin(webhook.name, event)));
-    const open = wanted.filter((_, i) => begun[i] === "pending").map(({ id }) => id);
-    if (open.length > 0) toSend.set(webhook.name, open);
-  }
-  return toSend;
+export async function beginDeliveries(events: readonly Event[], webhook: Webhook, log: Pick<DeliveryLog, "begin">) {
+  const wanted = events.filter((event) => wants(webhook, event));
+  const begun = await Promise.all(wanted.map((event) => log.begin(webhook.name, event)));
+  return wanted.filter((_, i) => begun[i] === "pending").map(({ id }) => id);
 }
 
 /**

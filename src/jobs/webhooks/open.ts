@@ -211,9 +211,8 @@ export function openWebhooks(kernel: Kernel, endpoints: Readonly<Record<string, 
       name: "deliveries",
       // May be repeated with the same events: a delivery is started once, and an existing job is not queued again.
       handle: async (events) => {
-        const all = Object.values(endpoints).map(({ webhook }) => webhook);
-        for (const [webhook, ids] of await beginDeliveries(events, { log, webhooks: all })) {
-          await queues.enqueue(webhook, ids);
+        for (const { webhook } of Object.values(endpoints)) {
+          await queues.enqueue(webhook.name, await beginDeliveries(events, webhook, log));
         }
       },
       onIncident: (message) => onIncident({ message }),

@@ -64,7 +64,7 @@ export class DeliveryDeps {
 
   /** Starts the deliveries of events. @returns webhook to events that are to be sent */
   begin(...events: readonly Event[]): Promise<Map<string, string[]>> {
-    return beginDeliveries(events, this);
+    return beginAll(events, this);
   }
 
   /** One attempt of a delivery. */
@@ -81,7 +81,7 @@ export class DeliveryDeps {
     const log = new DeliveryLog({ ...place, clock, bounds: keptBounds }, keptMs);
     const context = { ...this.#context, log, sender: around("sender", sender) };
     return {
-      begin: (...events) => beginDeliveries(events, { log, webhooks: this.webhooks }),
+      begin: (...events) => beginAll(events, { log, webhooks: this.webhooks }),
       attempt: (webhook, eventId) => deliverEvent({ webhook, eventId }, context, new AbortController().signal),
     };
   }
@@ -107,4 +107,9 @@ export class DeliveryDeps {
 export function eventOf(n: number, more: Partial<Event> & { type?: EventType } = {}): Event {
   const usual = { id: `${beganAtMs}-${n}`, type: "run.completed", atMs: beganAtMs, profile: "default" } as const;
   return { ...usual, fields: { run: `r-${n}` }, ...more };
+}
+
+async function beginAll(events: readonly Event[], { log, webhooks }: Pick<DeliveryDeps, "log" | "webhooks">) {
+  const begun = webhooks.map(async (one) => [one.name, await beginDeliveries(events, one, log)] as const);
+  return new Map((await Promise.all(begun)).filter(([, ids]) => ids.length > 0));
 }
