@@ -39,16 +39,17 @@ export interface AutomationDeps extends Pick<Kernel, "redis" | "keys" | "clock" 
  * @throws temporary errors of a task; the events must be delivered again then
  */
 export async function actOn(automation: Automation, events: readonly Event[], deps: AutomationDeps): Promise<void> {
-  const [event] = await meantFor(automation, events, deps);
+  const meant = await meantFor(automation, events, deps);
+  const [event] = meant;
   if (event === undefined) return;
-  const acted = await deps.guard.run(`automation ${automation.name} ${event.id}`, () => act(automation, events, deps));
+  const acted = await deps.guard.run(`automation ${automation.name} ${event.id}`, () => act(automation, meant, deps));
   if (acted === quarantined) await stop(automation, quarantineReason, event, deps);
 }
 
-async function act(automation: Automation, events: readonly Event[], deps: AutomationDeps): Promise<void> {
+async function act(automation: Automation, meant: readonly Event[], deps: AutomationDeps): Promise<void> {
   const { log, clock } = deps;
-  const decided = await decide(automation, events, deps);
-  if (decided.length === 0 || (await log.record(automation)).state !== "active") return;
+  const decided = await decide(automation, meant, deps);
+  if ((await log.record(automation)).state !== "active") return;
   const unchanged = decided.filter(({ decision }) => decision === "unchanged").length;
   const loop = decided.find(({ decision }) => decision === "loop");
   if (loop !== undefined) {
@@ -142,10 +143,8 @@ async function meantFor({ on, profile }: Automation, events: readonly Event[], d
   return events.filter((event) => on.includes(event.type) && (event.profile === profile || isShared(event)));
 }
 
-/** The events that match the automation, in order, with its decisions. */
-async function decide(automation: Automation, events: readonly Event[], deps: AutomationDeps) {
-  const meant = await meantFor(automation, events, deps);
-  if (meant.length === 0) return [];
+/** The decisions of an automation on events that it is about. */
+async function decide(automation: Automation, meant: readonly Event[], deps: AutomationDeps) {
   const sims = [...new Set(meant.flatMap(({ fields }) => fields.sim ?? []))];
   const causes = [...new Set(meant.flatMap((event) => causeOf(event) ?? []))];
   const [found, chains] = await Promise.all([deps.inventory.lookUp(automation.profile, sims), deps.log.chains(causes)]);
@@ -259,7 +258,7 @@ export function automationService(automations: readonly Automation[], deps: Serv
 async function dryRun(automation: Automation, sinceMs: number, deps: ServiceDeps) {
   const decisions = [];
   for await (const events of eventsSince(sinceMs, deps)) {
-    const all = await decide(automation, events, deps);
+    const all = await decide(automation, await meantFor(automation, events, deps), deps);
     const eventIds = all.map(({ event }) => event.id);
     const claimed = await deps.log.claimed(automation.name, eventIds);
     for (const { event, decision } of all) {
@@ -289,8 +288,9 @@ async function replay(automation: Automation, sinceMs: number, deps: ServiceDeps
   }
   let events = 0;
   for await (const stretch of eventsSince(sinceMs, deps)) {
-    events += (await meantFor(automation, stretch, deps)).length;
-    await actOn(automation, stretch, deps);
+    const meant = await meantFor(automation, stretch, deps);
+    events += meant.length;
+    await actOn(automation, meant, deps);
   }
   return { events };
 }
