@@ -59,15 +59,15 @@ export function ownersOf(authKeys: AuthKeys): KeyOwner[] {
   );
 }
 
-/** @param user absent: the profile's own @returns undefined if no entry is about this user */
-export function findOwner(authKeys: AuthKeys, profile: string, user: string | undefined): KeyOwner | undefined {
+/** @returns undefined if no entry is about this user */
+export function findOwner(authKeys: AuthKeys, { profile, user }: KeyUser): KeyOwner | undefined {
   if (user === undefined) return { name: profile, profile };
   return ownersOf(authKeys).find((owner) => owner.profile === profile && owner.user === user);
 }
 
 /** @throws ConfigError with the lines to add, if no entry is about this user */
-export function requireOwner(authKeys: AuthKeys, profile: string, user: string | undefined): KeyOwner {
-  const found = findOwner(authKeys, profile, user);
+export function requireOwner(authKeys: AuthKeys, { profile, user }: KeyUser): KeyOwner {
+  const found = findOwner(authKeys, { profile, user });
   if (found !== undefined) return found;
   const entry = ["a-name:", `  profile: ${profile}`, `  user: ${JSON.stringify(user)}`];
   const message = `has no entry for the user ${user} of the profile ${profile}; add to the configuration file`;

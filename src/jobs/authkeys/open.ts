@@ -72,7 +72,7 @@ export class AuthKeyService {
    */
   async plan({ profile, user }: KeyUser, replaceId: string | undefined) {
     const { accounts } = this.#kernel;
-    const owner = requireOwner(this.#configured, profile, user);
+    const owner = requireOwner(this.#configured, { profile, user });
     this.#requireSetup(owner);
     const inUseHere = () => accounts.of(profile).checkSecrets();
     const present = await this.#rotations.record(owner.name);
@@ -96,7 +96,7 @@ export class AuthKeyService {
    */
   async rotate(of: KeyUser, { by, replaceId }: { by: string; replaceId?: string | undefined }) {
     await this.plan(of, replaceId);
-    const owner = requireOwner(this.#configured, of.profile, of.user);
+    const owner = requireOwner(this.#configured, of);
     const rotationId = newWorkId("k", await this.#rotations.nowMs(), 6);
     if (!isUnattended(by)) await this.#rotations.release(owner);
     const record = await this.#rotations.begin(owner, { rotationId, replaceId, startedBy: by });
@@ -105,20 +105,20 @@ export class AuthKeyService {
   }
 
   /** The rotation in progress, or the last one; undefined if there never was one. */
-  async report({ profile, user }: KeyUser): Promise<routes.AuthKeyRotationReport | undefined> {
-    const owner = findOwner(this.#configured, profile, user);
+  async report(of: KeyUser): Promise<routes.AuthKeyRotationReport | undefined> {
+    const owner = findOwner(this.#configured, of);
     const record = owner && (await this.#rotations.record(owner.name));
     return record && reportOfRotation(record, this.#quietMs(owner));
   }
 
-  isServed({ name }: KeyOwner): Promise<boolean> {
-    return this.#queues.isServed(name);
+  async isServed(of: KeyUser): Promise<boolean> {
+    return this.#queues.isServed(requireOwner(this.#configured, of).name);
   }
 
   /** Works on the rotations of a user's AuthKey until stopped. @throws ConfigError with what is missing */
-  async consume(owner: KeyOwner, onIncident: (incident: Incident) => void): Promise<Working> {
+  async consume({ profile, user }: KeyUser, onIncident: (incident: Incident) => void): Promise<Working> {
     const { config, clock, client, accounts } = this.#kernel;
-    const { profile, user } = owner;
+    const owner = requireOwner(this.#configured, { profile, user });
     const { options, keys } = this.#requireSetup(owner);
     const deps: AuthKeyDeps = {
       ...this.#kernel,

@@ -52,8 +52,12 @@ authKeys:
 
   it("an entry for a sub-user has a name of its own, and is found by its profile and user", () => {
     const authKeys = load("authKeys: { a: { user: robot, sinks: [{ file: /a }] } }\n");
-    expect(requireOwner(authKeys, "default", "robot")).toEqual({ name: "a", profile: "default", user: "robot" });
-    const [problem = ""] = problemsIn(() => requireOwner(authKeys, "default", "other"));
+    expect(requireOwner(authKeys, { profile: "default", user: "robot" })).toEqual({
+      name: "a",
+      profile: "default",
+      user: "robot",
+    });
+    const [problem = ""] = problemsIn(() => requireOwner(authKeys, { profile: "default", user: "other" }));
     expect(problem).toMatch(/has no entry for the user other of the profile default; add .*\n +authKeys:/);
     expect(problemsOf("authKeys: { default: { user: robot, sinks: [{ file: /a }] } }\n")).toEqual([
       "authKeys.default.user: needs another name for its entry: default is a profile.",

@@ -1,7 +1,5 @@
 /** `simfleet authkeys …`: the AuthKeys of the user that a profile authenticates as. */
 import { authKeys } from "../feature.ts";
-import { authKeysSection, requireOwner } from "../config.ts";
-import { sectionOf } from "#config/feature-section.ts";
 import { type Context, withCaller, yesOption } from "#cli/context.ts";
 import { answerList, listOf, withListOptions } from "#cli/list.ts";
 import { Command } from "@commander-js/extra-typings";
@@ -55,7 +53,7 @@ function rotateCommand(context: Context): Command {
     .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
     .option("--detach", "return immediately; needs a running worker");
   return withCaller(context, command, "simfleet authkeys rotate --profile plant --yes", async (caller, flags) => {
-    const { client, app, output, interrupt, profile: selected } = caller;
+    const { client, output, interrupt, profile: selected } = caller;
     const { replace, user } = flags;
     const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: selected, user, replace } });
     const { profile, oldAuthKeyId, isInProgress } = plan;
@@ -68,8 +66,7 @@ function rotateCommand(context: Context): Command {
     }
     const body = replace === undefined ? undefined : { replace };
     const begun = await client.call(routes.rotateAuthKey, { query: { profile, user }, body });
-    const work =
-      app && localWork(app, authKeys, requireOwner(sectionOf(app.kernel.config, authKeysSection), profile, user));
+    const work = localWork(caller.app, authKeys, { profile, user });
     const resumeCommand = `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`;
     if (flags.detach === true) {
       output.answer(begun, (shown) => shown.rotationId);
