@@ -205,7 +205,7 @@ describe("the Kubernetes manifests", () => {
     expect(pod?.volumes).toContainEqual({ name: "config", configMap: { name: "simfleet-config" } });
     expect(usualFiles).toContain("/etc/simfleet/simfleet.yaml");
     const env = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
-    const { schedules } = reading(schedulesSection)(read("base/simfleet.yaml"), env);
+    const schedules = reading(schedulesSection)(read("base/simfleet.yaml"), env);
     expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync"]);
   });
 

@@ -49,8 +49,7 @@ function addRoute(api: Api, { schedules, clock, authFailures }: ControlDeps): vo
       // Before the handler, whose audit entry names the sender.
       preHandler: (request, _reply, done) => {
         const { schedule } = request.params;
-        const { triggers } = schedules;
-        const secretOf = Object.hasOwn(triggers, schedule) ? triggers[schedule] : undefined;
+        const secretOf = schedules.configured.find(({ name }) => name === schedule)?.trigger;
         const {
           "webhook-id": messageId,
           "webhook-timestamp": timestamp,
@@ -61,7 +60,9 @@ function addRoute(api: Api, { schedules, clock, authFailures }: ControlDeps): vo
         const fault = signatureFault({ id: messageId, timestamp, signature, body }, secrets, clock.wallMs());
         if (fault !== undefined || messageId === undefined)
           throw authFailures.count(request.ip, new SimfleetError("UNAUTHENTICATED", inWords[fault ?? "unsigned"]));
-        if (isShared(triggers, schedule) && scheduleIn(body) !== schedule) {
+        const others = schedules.configured.filter(({ name }) => name !== schedule);
+        const isShared = others.some(({ trigger }) => trigger && secretOf && isSameKey(trigger(), secretOf()));
+        if (isShared && scheduleIn(body) !== schedule) {
           throw new SimfleetError(
             "UNAUTHENTICATED",
             `Several schedules have this secret, so the body must name the schedule: {"schedule": ${JSON.stringify(schedule)}}`,
@@ -77,15 +78,6 @@ function addRoute(api: Api, { schedules, clock, authFailures }: ControlDeps): vo
       await schedules.trigger(schedule, { by: actorOf(request.principal), messageId });
       return reply.code(202).send({ schedule });
     },
-  );
-}
-
-/** Whether another schedule has the same secret. */
-function isShared(triggers: ControlDeps["schedules"]["triggers"], schedule: string): boolean {
-  const own = triggers[schedule];
-  return (
-    own !== undefined &&
-    Object.entries(triggers).some(([name, secretOf]) => name !== schedule && isSameKey(secretOf(), own()))
   );
 }
 

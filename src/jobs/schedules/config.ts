@@ -1,6 +1,5 @@
 /** The section `schedules`: tasks at times, each with a name. */
 import { z } from "zod";
-import type { Secret } from "#core/secrets/secret.ts";
 import { parsePeriod } from "#core/ago.ts";
 import { nextTimes, parseCron } from "#fleet/time/cron.ts";
 import { systemClock } from "#core/time.ts";
@@ -58,14 +57,10 @@ const schema = section(
 export const schedulesSection = { key: "schedules", schema, read: readSchedules };
 
 /** A task that runs at the times of a cron expression. */
-export type Schedule = Readonly<ReturnType<typeof readSchedules>["schedules"][number]>;
-
-/** Secrets of messages that trigger schedules, by the schedule's name; read again at every use. */
-export type Triggers = Readonly<Record<string, () => Secret>>;
+export type Schedule = Readonly<ReturnType<typeof readSchedules>[number]>;
 
 function readSchedules(entries: z.output<typeof schema>, known: Known, report: Report) {
-  const triggers: [string, () => Secret][] = [];
-  const schedules = Object.entries(entries).flatMap(([name, written]) => {
+  return Object.entries(entries).flatMap(([name, written]) => {
     const at = `schedules.${name}`;
     const cron = orFault(
       () => parseCron(written.cron, written.timezone),
@@ -79,18 +74,17 @@ function readSchedules(entries: z.output<typeof schema>, known: Known, report: R
         `cannot be cancel: only runs (job: apply) can be cancelled, and the job is ${written.job}.`,
       );
     }
-    if (written.triggerSecretFile !== undefined) {
-      const secret = secretInFile(written.triggerSecretFile, signingSecret, (message) =>
-        report.unreadable(`${at}.triggerSecretFile`, message),
-      );
-      triggers.push([name, () => secret.now()]);
-    }
+    const unread = (message: string): void => report.unreadable(`${at}.triggerSecretFile`, message);
+    const { triggerSecretFile: file } = written;
+    const secret = file === undefined ? undefined : secretInFile(file, signingSecret, unread);
+    // The secret of messages that trigger it; read again at every use.
+    const trigger = secret && { trigger: () => secret.now() };
     if (cron === undefined || task === undefined) return [];
     const window = typeof missed === "string" ? missed : { ...missed, withinMs: parsePeriod(missed.within) };
     const jitterMs = jitterSeconds * 1_000;
-    return [{ name, profile: task.profile, cron, task, jitterMs, overlap, missed: window, frozen, pauseAfterFailures }];
+    const starts = { cron, jitterMs, overlap, missed: window, frozen, pauseAfterFailures, ...trigger };
+    return [{ name, profile: task.profile, task, ...starts }];
   });
-  return { schedules, triggers: Object.fromEntries(triggers) as Triggers };
 }
 
 /** The files of schedules, and the next three times of each, in its time zone and in UTC. */

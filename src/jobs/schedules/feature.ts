@@ -13,8 +13,8 @@ export const schedules = feature({
   section: async () => (await import("./config.ts")).schedulesSection,
   events,
   needs: { tasks, runs },
-  checks: async ({ schedules: configured }) => (await import("./config.ts")).checksOf(configured),
-  open: async (kernel, needs, { schedules: configured, triggers }) => {
+  checks: async (configured) => (await import("./config.ts")).checksOf(configured),
+  open: async (kernel, needs, configured) => {
     const { scheduleService } = await import("./service.ts");
     const { scheduleLog } = await import("./record.ts");
     const { pollSchedules, workOnSchedule } = await import("./work.ts");
@@ -23,7 +23,6 @@ export const schedules = feature({
       ...kernel,
       log: scheduleLog(kernel),
       schedules: configured,
-      triggers,
       tasks: needs.tasks,
       runs: needs.runs.service,
     };

@@ -5,7 +5,7 @@ import { reportOf } from "#contract/fields.ts";
 import { entryNamed } from "#core/errors.ts";
 import { isoTime, secondMs } from "#core/time.ts";
 import { nextTimes } from "#fleet/time/cron.ts";
-import type { Schedule, Triggers } from "./config.ts";
+import type { Schedule } from "./config.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import { type ServiceTasks, shownOperation } from "#jobs/tasks/tasks.ts";
 import { executionId, schedulesQueue } from "./work.ts";
@@ -19,7 +19,6 @@ const rememberMessageSeconds = 86_400;
 interface ScheduleServiceDeps extends Pick<Kernel, "workerRegistry" | "clock"> {
   readonly log: ScheduleLog;
   readonly schedules: readonly Schedule[];
-  readonly triggers: Triggers;
   readonly tasks: Pick<ServiceTasks, "preview">;
   readonly runs: Pick<RunService, "operation">;
 }
@@ -27,7 +26,7 @@ interface ScheduleServiceDeps extends Pick<Kernel, "workerRegistry" | "clock"> {
 export type ScheduleService = ReturnType<typeof scheduleService>;
 
 export function scheduleService(deps: ScheduleServiceDeps) {
-  const { log, clock, schedules, triggers, tasks, workerRegistry } = deps;
+  const { log, clock, schedules, tasks, workerRegistry } = deps;
 
   const byName = schedules.map((one): [string, Schedule] => [one.name, one]);
   /** @throws SimfleetError SCHEDULE_NOT_FOUND */
@@ -96,7 +95,7 @@ export function scheduleService(deps: ScheduleServiceDeps) {
   /** Whether a live process handles schedules. */
   const isServed = async (): Promise<boolean> => (await workerRegistry.workers(schedulesQueue)).length > 0;
 
-  return { list, show, trigger, pause, resume, endpoints, isServed, triggers };
+  return { list, show, trigger, pause, resume, endpoints, isServed, configured: schedules };
 }
 
 async function reportOn(schedule: Schedule, { log, clock, runs }: ScheduleServiceDeps): Promise<routes.ScheduleReport> {

@@ -19,7 +19,6 @@ function serviceOf({ log, context, schedule }: ScheduleDeps): ScheduleService {
     log,
     clock,
     schedules: [schedule],
-    triggers: {},
     workerRegistry: absent,
     tasks: absent,
     runs: absent,

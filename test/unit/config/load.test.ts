@@ -135,7 +135,7 @@ rotations:
       dropFolder: { path: at("in") },
       retention: { archive: at("../archive") },
       profiles: { default: { secrets: { files: [at("key")] } } },
-      schedules: { schedules: [{ task: { from: { file: at("fleet.csv") } } }] },
+      schedules: [{ task: { from: { file: at("fleet.csv") } } }],
       automations: [{ action: { file: at("report.json") } }],
       rotations: { one: { from: { file: at("new") }, sinks } },
     });

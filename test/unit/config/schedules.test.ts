@@ -23,7 +23,7 @@ const daily = 'cron: "0 3 * * *"';
 const missedFault = "must be `once`, `skip`, or `{ within: 15m }` (a whole number and s, m, h or d).";
 
 const scheduleOf = (settings: string) =>
-  reading(schedulesSection)(`schedules: { one: { cron: "0 8 * * 1-5", ${settings} } }`).schedules[0];
+  reading(schedulesSection)(`schedules: { one: { cron: "0 8 * * 1-5", ${settings} } }`)[0];
 
 describe("schedule settings", () => {
   it("a schedule needs few settings when the defaults apply", () => {
@@ -37,7 +37,7 @@ describe("schedule settings", () => {
   });
 
   it("schedules are read in the order of the file", () => {
-    const { schedules } = reading(schedulesSection)(`schedules:
+    const schedules = reading(schedulesSection)(`schedules:
   nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync }
   stadium-up: { cron: "0 8 * * 1-5", job: apply, where: "tags.site=stadium", speedClass: s1.fast }
   stadium-down: { cron: "0 20 * * 1-5", job: apply, where: "tags.site=stadium", speedClass: s1.slow }

@@ -46,7 +46,7 @@ it("thresholds can come from the environment", () => {
 
 it("the job usage needs a platform definition that describes the export", () => {
   const schedule = 'schedules: { hourly: { cron: "0 * * * *", job: usage } }\n';
-  const { schedules } = reading(schedulesSection)(`deployment: soracom\n${schedule}`);
+  const schedules = reading(schedulesSection)(`deployment: soracom\n${schedule}`);
   expect(schedules[0]?.task).toEqual({ job: "usage", profile: "default" });
   expect(problemsOf(schedule)).toEqual([
     expect.stringMatching(/^schedules\.hourly\.job: needs operations\.exportUsage/),

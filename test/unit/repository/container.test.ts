@@ -188,7 +188,7 @@ describe("compose.yaml", () => {
     expect(Object.keys(load(example) as object)).toEqual(["dropFolder", "schedules"]);
     const yaml = whole.replaceAll("/run/secrets/seal-key", fileOf("5ea1".repeat(16)));
     const env = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
-    const { schedules } = reading(schedulesSection)(yaml, env);
+    const schedules = reading(schedulesSection)(yaml, env);
     expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync", "morning-apply", "monthly-key"]);
   });
 
