@@ -61,10 +61,8 @@ function replayCommand(context: Context) {
           if (!(await context.isConfirmed(options, question, "started"))) return 2;
           const replayed = await app.service(automations).replay(name, sinceMs);
           const report = await app.service(automations).show(name);
-          output.answer({ ...report, replayed: replayed.events }, (shown, terminal) =>
-            listText([shown], automationList, { terminal }),
-          );
-          output.say(`${grouped(replayed.events)} events were processed.`);
+          output.answer({ ...report, replayed }, (shown, terminal) => listText([shown], automationList, { terminal }));
+          output.say(`${grouped(replayed)} events were processed.`);
           return 0;
         }
         const decisions = await app.service(automations).dryRun(name, sinceMs);

@@ -276,7 +276,7 @@ async function dryRun(automation: Automation, sinceMs: number, deps: ServiceDeps
  * @returns the number of matching events that were checked
  * @throws SimfleetError AUTOMATION_STATE_CONFLICT unless it is active
  */
-async function replay(automation: Automation, sinceMs: number, deps: ServiceDeps): Promise<{ events: number }> {
+async function replay(automation: Automation, sinceMs: number, deps: ServiceDeps): Promise<number> {
   const { name } = automation;
   const { state } = await deps.log.record(automation);
   if (state !== "active") {
@@ -292,7 +292,7 @@ async function replay(automation: Automation, sinceMs: number, deps: ServiceDeps
     events += meant.length;
     await actOn(automation, meant, deps);
   }
-  return { events };
+  return events;
 }
 
 async function* eventsSince(sinceMs: number, { clock, feed }: ServiceDeps): AsyncGenerator<readonly Event[]> {

@@ -27,10 +27,9 @@ export function openInventory(kernel: Kernel) {
 
   /**
    * Starts a sync, or resumes an interrupted one. The consumer of the profile's syncs, usually a worker, runs it.
-   * @param order `by`: who requests it
+   * @param options `by`: who requests it
    */
-  const sync = async (profile: string, order: { by: string; mode?: "resume" | "restart" }) => {
-    const { by, mode = "resume" } = order;
+  const sync = async (profile: string, { by, mode = "resume" }: { by: string; mode?: "resume" | "restart" }) => {
     const state = await syncs.begin(profile, newWorkId("s", await syncs.nowMs(), 3), mode, by);
     await queues.enqueue(state.profile, "now");
     return reportOfSync(state);
