@@ -24,13 +24,7 @@ export const automations = feature({
     const { automationService, actOn } = await import("./service.ts");
     const { automationLog } = await import("./record.ts");
     const { lifecycle, logger } = kernel;
-    const deps = {
-      ...kernel,
-      tasks: needs.tasks,
-      inventory: needs.inventory.store,
-      log: automationLog(kernel),
-      runs: needs.runs.service,
-    };
+    const deps = { ...kernel, ...needs, log: automationLog(kernel) };
     const service = automationService(configured, deps);
     return {
       service,

@@ -29,9 +29,9 @@ import type { AutomationLog } from "./record.ts";
 /** `redis` and `keys` say which profiles share an inventory. */
 export interface AutomationDeps extends Pick<Kernel, "redis" | "keys" | "clock" | "guard" | "keyColumnOf"> {
   readonly tasks: AutomationTasks;
-  readonly inventory: Pick<Inventory, "lookUp">;
+  readonly inventory: { readonly store: Pick<Inventory, "lookUp"> };
   readonly log: AutomationLog;
-  readonly runs: Pick<RunService, "operation">;
+  readonly runs: { readonly service: Pick<RunService, "operation"> };
 }
 
 /**
@@ -147,7 +147,10 @@ async function meantFor({ on, profile }: Automation, events: readonly Event[], d
 async function decide(automation: Automation, meant: readonly Event[], deps: AutomationDeps) {
   const sims = [...new Set(meant.flatMap(({ fields }) => fields.sim ?? []))];
   const causes = [...new Set(meant.flatMap((event) => causeOf(event) ?? []))];
-  const [found, chains] = await Promise.all([deps.inventory.lookUp(automation.profile, sims), deps.log.chains(causes)]);
+  const [found, chains] = await Promise.all([
+    deps.inventory.store.lookUp(automation.profile, sims),
+    deps.log.chains(causes),
+  ]);
   const known = new Map(sims.map((sim, i) => [sim, found[i]]));
   const nowMs = systemClock.wallMs();
   return meant.map((event): Decided => {
@@ -174,7 +177,7 @@ function decideOn(
   if (!matches(condition, valueOf, nowMs)) return "condition";
   if (action.job === "apply") {
     if (known === undefined || known.goneAtMs !== undefined) return "gone";
-    const operation = runs.operation(action.operation, profile);
+    const operation = runs.service.operation(action.operation, profile);
     const changes = changesOf(operation, sim ?? "", inputsOf(operation, action.set));
     const isAlready = changes.every(([field, after]) => (fieldInputOf(known, field) ?? null) === after);
     if (changes.length > 0 && isAlready) return "unchanged";
@@ -208,7 +211,7 @@ export function automationService(automations: readonly Automation[], deps: Serv
     return reportOf(routes.automationReport, {
       ...automation,
       ...(await log.record(automation)),
-      ...shownOperation(action, profile, runs),
+      ...shownOperation(action, profile, runs.service),
       where: condition.text,
       job: action.job,
     });

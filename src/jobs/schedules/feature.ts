@@ -19,13 +19,7 @@ export const schedules = feature({
     const { scheduleLog } = await import("./record.ts");
     const { pollSchedules, workOnSchedule } = await import("./work.ts");
     const { clock, logger, lifecycle } = kernel;
-    const context = {
-      ...kernel,
-      log: scheduleLog(kernel),
-      schedules: configured,
-      tasks: needs.tasks,
-      runs: needs.runs.service,
-    };
+    const context = { ...kernel, ...needs, log: scheduleLog(kernel), schedules: configured };
     const service = scheduleService(context);
     return {
       service,

@@ -20,7 +20,7 @@ interface ScheduleServiceDeps extends Pick<Kernel, "workerRegistry" | "clock"> {
   readonly log: ScheduleLog;
   readonly schedules: readonly Schedule[];
   readonly tasks: Pick<ServiceTasks, "preview">;
-  readonly runs: Pick<RunService, "operation">;
+  readonly runs: { readonly service: Pick<RunService, "operation"> };
 }
 
 export type ScheduleService = ReturnType<typeof scheduleService>;
@@ -104,7 +104,7 @@ async function reportOn(schedule: Schedule, { log, clock, runs }: ScheduleServic
   const { paused, execution, queued, last } = record;
   return reportOf(routes.scheduleReport, {
     ...schedule,
-    ...shownOperation(task, profile, runs),
+    ...shownOperation(task, profile, runs.service),
     job: task.job,
     cron: cron.text,
     timezone: cron.timezone,

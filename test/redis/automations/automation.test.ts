@@ -82,10 +82,10 @@ class Harness {
       clock: systemClock,
       guard: noGuard,
       log: this.log,
-      inventory: fleet.inventory,
+      inventory: { store: fleet.inventory },
       tasks: this.tasks,
       keyColumnOf: () => "simId",
-      runs: { operation: () => setSpeedClass },
+      runs: { service: { operation: () => setSpeedClass } },
     };
     this.automation = {
       name: `a-${randomBytes(4).toString("hex")}`,

@@ -63,8 +63,8 @@ function begun(place: TestRedis, action: AutomationAction, fault?: Error): Crash
         log: automationLog({ ...collaborators, redis: around("redis", place.redis) }),
         clock: systemClock,
         guard: noGuard,
-        runs: { operation: () => setSpeedClass },
-        inventory: { lookUp: (_, sims) => Promise.resolve(sims.map(() => known)) },
+        runs: { service: { operation: () => setSpeedClass } },
+        inventory: { store: { lookUp: (_, sims) => Promise.resolve(sims.map(() => known)) } },
         keyColumnOf: () => "simId",
         tasks: {
           begin: (task, how) => started.begin(task, how),

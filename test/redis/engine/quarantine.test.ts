@@ -157,7 +157,7 @@ it("a delivery that kills three workers fails, and can be sent again", async () 
 });
 
 const watching = { condition: everySim, maxPerHour: 9 };
-const noSims = { inventory: { lookUp: () => Promise.resolve([]) }, keyColumnOf: () => "simId" };
+const noSims = { inventory: { store: { lookUp: () => Promise.resolve([]) } }, keyColumnOf: () => "simId" };
 
 it("an automation whose task kills three workers is stopped, and shows why", async () => {
   const { redis, keys, open, dieThrice } = openGuards(place);
