@@ -3,7 +3,7 @@
  * revision in which the record was read, so if several processes see the same time come, one of them acts. work.ts
  * lists the moves.
  */
-import { every, hourMs, secondMs } from "#core/time.ts";
+import { dayMs, every, hourMs, secondMs } from "#core/time.ts";
 import { type Change, type RecordFields, stateStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import type { Schedule } from "./config.ts";
@@ -87,9 +87,9 @@ export function scheduleLog(deps: StoreDeps) {
     profile,
   });
 
-  /** Whether this is the first message with this id for the schedule; the id is stored for `seconds`. */
-  const isNewMessage = async (name: string, messageId: string, seconds: number): Promise<boolean> =>
-    (await redis.set(keys.of("schedule", name, "message", messageId), "1", "EX", seconds, "NX")) === "OK";
+  /** Whether this is the first message with this id for the schedule in a day. */
+  const isNewMessage = async (name: string, messageId: string): Promise<boolean> =>
+    (await redis.set(keys.of("schedule", name, "message", messageId), "1", "PX", dayMs, "NX")) === "OK";
 
   const leaseOn = (name: string, executionId: string): string => keys.of("schedule", name, "lease", executionId);
   /** Reads how far an execution is that one process does alone; undefined if none does it. */

@@ -10,11 +10,10 @@ import type { RunService } from "#jobs/runs/service.ts";
 import { type ServiceTasks, shownOperation } from "#jobs/tasks/tasks.ts";
 import { executionId, schedulesQueue } from "./work.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import type { EndedExecution, Execution, ScheduleLog } from "./record.ts";
+import type { Execution, ScheduleLog } from "./record.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 
 const shownTimes = 5;
-const rememberMessageSeconds = 86_400;
 
 interface ScheduleServiceDeps extends Pick<Kernel, "workerRegistry" | "clock"> {
   readonly log: ScheduleLog;
@@ -50,7 +49,7 @@ export function scheduleService(deps: ScheduleServiceDeps) {
    */
   const trigger = async (name: string, { by, messageId }: { by: string; messageId?: string }) => {
     scheduleNamed(name);
-    const isNew = messageId === undefined || (await log.isNewMessage(name, messageId, rememberMessageSeconds));
+    const isNew = messageId === undefined || (await log.isNewMessage(name, messageId));
     if (!isNew) return show(name);
     const atMs = clock.wallMs();
     const id = `${executionId(name, Math.floor(atMs / secondMs) * secondMs)}-${randomInt(1_000, 10_000)}`;
@@ -102,6 +101,7 @@ async function reportOn(schedule: Schedule, { log, clock, runs }: ScheduleServic
   const { profile, cron, task, missed, jitterMs } = schedule;
   const record = await log.record(schedule);
   const { paused, execution, queued, last } = record;
+  const seconds = last === undefined ? 0 : (last.finishedAtMs - last.startedAtMs) / secondMs;
   return reportOf(routes.scheduleReport, {
     ...schedule,
     ...shownOperation(task, profile, runs.service),
@@ -114,7 +114,7 @@ async function reportOn(schedule: Schedule, { log, clock, runs }: ScheduleServic
     next: paused === undefined ? nextTimes(cron, clock.wallMs(), shownTimes) : [],
     running: execution && reportOf(routes.execution, named(execution)),
     isQueued: queued !== undefined && execution !== undefined,
-    last: last && reportOf(routes.lastExecution, { ...named(last), seconds: secondsOf(last), dueAtMs: last.dueMs }),
+    last: last && reportOf(routes.lastExecution, { ...named(last), seconds, dueAtMs: last.dueMs }),
     missed: typeof missed === "string" ? missed : `within ${missed.within}`,
     jitterSeconds: jitterMs / secondMs,
   });
@@ -122,8 +122,4 @@ async function reportOn(schedule: Schedule, { log, clock, runs }: ScheduleServic
 
 function named<E extends Execution>({ id, ref, ...times }: E) {
   return { ...times, execution: id, ref: ref?.id };
-}
-
-function secondsOf({ startedAtMs, finishedAtMs }: EndedExecution): number {
-  return (finishedAtMs - startedAtMs) / secondMs;
 }
