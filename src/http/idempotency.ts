@@ -64,19 +64,21 @@ export async function once(
         "This Idempotency-Key was sent with another request: choose a new one",
       );
     }
-    if (claim.isDone === true || (!isNew && (await creation.exists?.(claim.ref)) === true)) {
-      return await answer(exchange, creation, await creation.show(claim.ref), "replayed");
-    }
-    const created = await create(claim.ref).catch(async (thrown: unknown) => {
-      const isRefusal = thrown instanceof SimfleetError && errorCatalogue[thrown.code].status < 500;
-      // A rejected request created nothing, unless the same one was carried out meanwhile.
-      if (isNew && isRefusal && (await redis.get(place).catch(() => null)) === claimed) {
-        await redis.del(place).catch(() => undefined);
-      }
-      throw thrown;
-    });
-    await redis.set(place, JSON.stringify({ ...claim, isDone: true } satisfies Claim), "EX", keepSeconds);
-    return await answer(exchange, creation, created);
+    const isMade = claim.isDone === true || (!isNew && (await creation.exists?.(claim.ref)) === true);
+    const created = isMade
+      ? undefined
+      : await create(claim.ref).catch(async (thrown: unknown) => {
+          const isRefusal = thrown instanceof SimfleetError && errorCatalogue[thrown.code].status < 500;
+          // A rejected request created nothing, unless the same one was carried out meanwhile.
+          if (isNew && isRefusal && (await redis.get(place).catch(() => null)) === claimed) {
+            await redis.del(place).catch(() => undefined);
+          }
+          throw thrown;
+        });
+    const done = JSON.stringify({ ...claim, isDone: true } satisfies Claim);
+    if (claim.isDone !== true) await redis.set(place, done, "EX", keepSeconds);
+    if (created !== undefined) return await answer(exchange, creation, created);
+    return await answer(exchange, creation, await creation.show(claim.ref), "replayed");
   } finally {
     if (!isUsed) await creation.abandon?.();
   }

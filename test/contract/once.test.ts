@@ -23,6 +23,8 @@ describe("requests with an Idempotency-Key", () => {
       },
     });
 
+  const ended = (runId: string): Promise<void> =>
+    until("the run is over", async () => (await harness.runs.show(runId)).finishedAt !== null);
   const runOf = async (answer: Response) => (await answer.json()) as { runId: string };
 
   test("a repeated request with an Idempotency-Key is executed once and finds what the first one created", async () => {
@@ -49,8 +51,7 @@ describe("requests with an Idempotency-Key", () => {
 
   test("a repeated request shows its run as it is now, and says so if the run was deleted", async () => {
     const { runId } = await runOf(await start("later", harness.csv(1)));
-    const ended = async (): Promise<boolean> => (await harness.runs.show(runId)).finishedAt !== null;
-    await until("the run is over", ended);
+    await ended(runId);
     expect(await runOf(await start("later", harness.csv(1)))).toMatchObject({ runId, state: "completed" });
     await harness.ask(`/v1/runs/${runId}`, { as: "admin", method: "DELETE" });
     const gone = await start("later", harness.csv(1));
@@ -94,6 +95,9 @@ describe("requests with an Idempotency-Key", () => {
     expect([again.status, await again.json()]).toMatchObject([202, { runId: created }]);
     expect(again.headers.get("idempotent-replayed")).toBe("true");
     expect(await runIds()).toHaveLength(before.length + 1);
+    await ended(String(created));
+    await harness.ask(`/v1/runs/${created}`, { as: "admin", method: "DELETE" });
+    expect((await start("d", harness.csv(3))).status).toBe(404);
   });
 
   test.each([
