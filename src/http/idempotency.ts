@@ -12,6 +12,11 @@ import { actorOf } from "./auth/access.ts";
 
 const keyForm = /^[\x21-\x7e]{1,255}$/;
 const keepSeconds = 86_400;
+/** Codes with which a request can be refused because its repeat, which arrived at the same time, was carried out. */
+const conflicts: ReadonlySet<string> = new Set(["RUN_STATE_CONFLICT", "ROTATION_STATE_CONFLICT"]);
+/** How often to look whether it was, and how long to wait in between. */
+const looks = 5;
+const lookEveryMs = 100;
 
 /** The record of a request. */
 interface Claim {
@@ -35,7 +40,7 @@ interface Exchange {
  * @throws SimfleetError IDEMPOTENCY_REUSED; what `create` and `show` throw
  */
 export async function once(
-  { redis, keys }: Pick<Kernel, "redis" | "keys">,
+  { redis, keys, clock }: Pick<Kernel, "redis" | "keys" | "clock">,
   exchange: Exchange,
   creation: Creation<object>,
 ): Promise<FastifyReply> {
@@ -47,53 +52,54 @@ export async function once(
     return creation.create(id);
   };
   try {
-    if (key === undefined) return await answer(exchange, creation, await create(creation.newId()));
-    const place = keys.of(
-      "idempotency",
-      toDigest(actorOf(request.principal), request.method, exchange.route.path, key),
-    );
+    if (key === undefined) return await answer(exchange, creation, { created: await create(creation.newId()) });
+    const sender = toDigest(actorOf(request.principal), request.method, request.routeOptions.url, key);
+    const place = keys.of("idempotency", sender);
     const sha256 = creation.sha256 ?? exchange.sha256;
     const fingerprint = toDigest(request.url, sha256 ?? JSON.stringify(request.body ?? null));
     const claimed = JSON.stringify({ fingerprint, ref: creation.newId() } satisfies Claim);
     const isNew = (await redis.set(place, claimed, "EX", keepSeconds, "NX")) === "OK";
     // A key that has just been freed belongs to this request.
-    const claim = JSON.parse((isNew ? null : await redis.get(place)) ?? claimed) as Claim;
+    const text = (isNew ? null : await redis.get(place)) ?? claimed;
+    const claim = JSON.parse(text) as Claim;
+    const { ref } = claim;
     if (claim.fingerprint !== fingerprint) {
-      throw new SimfleetError(
-        "IDEMPOTENCY_REUSED",
-        "This Idempotency-Key was sent with another request: choose a new one",
-      );
+      const message = "This Idempotency-Key was sent with another request: choose a new one";
+      throw new SimfleetError("IDEMPOTENCY_REUSED", message);
     }
-    const isMade = claim.isDone === true || (!isNew && (await creation.exists?.(claim.ref)) === true);
-    const created = isMade
-      ? undefined
-      : await create(claim.ref).catch(async (thrown: unknown) => {
-          const isRefusal = thrown instanceof SimfleetError && errorCatalogue[thrown.code].status < 500;
-          // A rejected request created nothing, unless the same one was carried out meanwhile.
-          if (isNew && isRefusal && (await redis.get(place).catch(() => null)) === claimed) {
-            await redis.del(place).catch(() => undefined);
-          }
-          throw thrown;
-        });
-    const done = JSON.stringify({ ...claim, isDone: true } satisfies Claim);
-    if (claim.isDone !== true) await redis.set(place, done, "EX", keepSeconds);
-    if (created !== undefined) return await answer(exchange, creation, created);
-    return await answer(exchange, creation, await creation.show(claim.ref), "replayed");
+    if (claim.isDone === true) return await answer(exchange, creation, { replayed: await creation.show(ref) });
+    const isMade = async (): Promise<boolean> => !isNew && (await creation.exists?.(ref)) === true;
+    const unlessMade = async (thrown: unknown): Promise<undefined> => {
+      if (!(thrown instanceof SimfleetError) || errorCatalogue[thrown.code].status >= 500) throw thrown;
+      for (let left = conflicts.has(thrown.code) ? looks : 0; left > 0; left -= 1) {
+        if ((await redis.get(place))?.includes('"isDone"') === true || (await isMade())) return undefined;
+        await clock.sleep(lookEveryMs);
+      }
+      // It created nothing, so the key is free again.
+      if ((await redis.get(place)) === text) await redis.del(place);
+      throw thrown;
+    };
+    const created = (await isMade()) ? undefined : await create(ref).catch(unlessMade);
+    await redis.set(place, JSON.stringify({ ...claim, isDone: true } satisfies Claim), "EX", keepSeconds);
+    if (created !== undefined) return await answer(exchange, creation, { created });
+    const found = await creation.show(ref);
+    return await answer(exchange, creation, { created: found, replayed: found });
   } finally {
     if (!isUsed) await creation.abandon?.();
   }
 }
 
+/** @param result `replayed`: a request before this one has created it; `created`: none has answered with it yet */
 function answer(
   { request, reply, route }: Exchange,
   { pathOf }: Creation<object>,
-  created: object,
-  how?: "replayed",
+  { created, replayed }: { readonly created?: object; readonly replayed?: object },
 ): FastifyReply {
-  if (how === "replayed") reply.header("idempotent-replayed", "true");
-  else if (request.audit !== undefined) request.audit.about = aboutOf(route, created);
-  if (pathOf !== undefined) reply.header("location", `/v1${pathOf(created)}`);
-  return reply.code(route.status === 201 ? 201 : 202).send(created);
+  const shown = replayed ?? created ?? {};
+  if (replayed !== undefined) reply.header("idempotent-replayed", "true");
+  if (created !== undefined && request.audit !== undefined) request.audit.about = aboutOf(route, created);
+  if (pathOf !== undefined) reply.header("location", `/v1${pathOf(shown)}`);
+  return reply.code(route.status === 201 ? 201 : 202).send(shown);
 }
 
 function keyIn({ headers }: FastifyRequest): string | undefined {

@@ -6,8 +6,20 @@ import { ControlHarness } from "./support/control-harness.ts";
 
 const harness = await ControlHarness.ofFile({
   works: true,
-  prepare: () => Promise.resolve('schedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n'),
+  prepare: () =>
+    Promise.resolve(
+      'schedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n  weekly: { job: sync, cron: "0 4 * * 1" }\n',
+    ),
 });
+
+/** Lets the process die before it sets a key or a value with this text. */
+function killedAtWriting(text: string) {
+  const { set } = Redis.prototype;
+  return vi.spyOn(Redis.prototype, "set").mockImplementation(async function (this: Redis, ...args: unknown[]) {
+    if (args.join(" ").includes(text)) throw new Error("killed");
+    return Reflect.apply(set, this, args) as Promise<"OK">;
+  });
+}
 
 describe("requests with an Idempotency-Key", () => {
   const runIds = async (): Promise<string[]> =>
@@ -78,15 +90,8 @@ describe("requests with an Idempotency-Key", () => {
 
   test("a request repeated after its process died finds the run that was created", async () => {
     const before = await runIds();
-    const { set } = Redis.prototype;
     // The process dies between the commit and the response: nothing after it happens.
-    const killed = vi.spyOn(Redis.prototype, "set").mockImplementation(async function (
-      this: Redis,
-      ...args: unknown[]
-    ) {
-      if (String(args[1]).includes('"isDone"')) throw new Error("killed");
-      return Reflect.apply(set, this, args) as Promise<"OK">;
-    });
+    const killed = killedAtWriting('"isDone"');
     expect((await start("d", harness.csv(3))).status).toBe(500);
     const [created, ...others] = (await runIds()).filter((runId) => !before.includes(runId));
     expect(others).toEqual([]);
@@ -114,12 +119,37 @@ describe("requests with an Idempotency-Key", () => {
     expect(again.headers.get("location")).toBe(first.headers.get("location"));
   });
 
-  test("a schedule is triggered once by requests with one Idempotency-Key at the same time", async () => {
-    const headers = { "idempotency-key": "trigger" };
-    const post = () => harness.ask("/v1/schedules/nightly/trigger", { as: "operator", method: "POST", headers });
-    const answers = await Promise.all([post(), post(), post()]);
-    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
-    expect(await harness.redis().keys("*:message:*")).toHaveLength(2); // one of the case before
+  describe("at the same time", () => {
+    const post = (path: string) =>
+      harness.ask(path, { as: "operator", method: "POST", headers: { "idempotency-key": "at-once" } });
+
+    test("requests with one Idempotency-Key start a plan once, and each gets its run", async () => {
+      const { planId } = (await (await harness.upload("/v1/plans", harness.csv(3))).json()) as { planId: string };
+      const answers = await Promise.all([1, 2, 3].map(() => post(`/v1/runs?planId=${planId}`)));
+      expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
+      expect(await Promise.all(answers.map(async (answer) => (await runOf(answer)).runId))).toEqual(
+        Array(3).fill(planId),
+      );
+    });
+
+    test("requests with one Idempotency-Key trigger a schedule once", async () => {
+      const answers = await Promise.all([1, 2, 3].map(() => post("/v1/schedules/nightly/trigger")));
+      expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
+      expect(await harness.redis().keys("*:message:*")).toHaveLength(2); // one of the case before
+    });
+  });
+
+  test("a schedule is triggered once by a request that is repeated after its process died", async () => {
+    const headers = { "idempotency-key": "dies" };
+    const post = () => harness.ask("/v1/schedules/weekly/trigger", { as: "operator", method: "POST", headers });
+    const record = () => harness.redis().hgetall(harness.app.kernel.keys.of("schedule", "weekly"));
+    const killed = killedAtWriting(":message:");
+    expect((await post()).status).toBe(500);
+    killed.mockRestore();
+    const triggered = await record();
+    expect(triggered).toMatchObject({ queued: expect.stringContaining("token:operator") as string });
+    expect((await post()).status).toBe(202);
+    expect(await record()).toEqual(triggered);
   });
 
   test("an Idempotency-Key expires after one day", async () => {

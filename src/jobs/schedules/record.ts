@@ -87,9 +87,11 @@ export function scheduleLog(deps: StoreDeps) {
     profile,
   });
 
-  /** Whether this is the first message with this id for the schedule in a day. */
-  const isNewMessage = async (name: string, messageId: string): Promise<boolean> =>
-    (await redis.set(keys.of("schedule", name, "message", messageId), "1", "PX", dayMs, "NX")) === "OK";
+  const messageKey = (name: string, messageId: string): string => keys.of("schedule", name, "message", messageId);
+  /** Whether a message with this id has triggered the schedule within a day. */
+  const knowsMessage = async (name: string, messageId: string): Promise<boolean> =>
+    (await redis.exists(messageKey(name, messageId))) === 1;
+  const rememberMessage = (name: string, messageId: string) => redis.set(messageKey(name, messageId), "", "PX", dayMs);
 
   const leaseOn = (name: string, executionId: string): string => keys.of("schedule", name, "lease", executionId);
   /** Reads how far an execution is that one process does alone; undefined if none does it. */
@@ -115,5 +117,5 @@ export function scheduleLog(deps: StoreDeps) {
     }
   };
 
-  return { record, move: store.move, update: store.update, isNewMessage, readAlone, doAlone };
+  return { record, move: store.move, update: store.update, knowsMessage, rememberMessage, readAlone, doAlone };
 }

@@ -1,6 +1,6 @@
 /** Operations on schedules, shared by the CLI and the HTTP API. */
 import * as routes from "./contract.ts";
-import { randomInt, randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import { reportOf } from "#contract/fields.ts";
 import { entryNamed } from "#core/errors.ts";
 import { isoTime, secondMs } from "#core/time.ts";
@@ -47,20 +47,24 @@ export function scheduleService(deps: ScheduleServiceDeps) {
    * Runs the task now, even if the schedule is paused; waits for a task in progress to end first.
    * @param messageId id of the message that requests it; a repeated id is ignored for a day
    */
-  const trigger = async (name: string, { by, messageId }: { by: string; messageId?: string }) => {
-    scheduleNamed(name);
-    const isNew = messageId === undefined || (await log.isNewMessage(name, messageId));
-    if (!isNew) return show(name);
+  const trigger = async (name: string, { by, messageId = randomUUID() }: { by: string; messageId?: string }) => {
+    const schedule = scheduleNamed(name);
+    if (await log.knowsMessage(name, messageId)) return show(name);
     const atMs = clock.wallMs();
-    const id = `${executionId(name, Math.floor(atMs / secondMs) * secondMs)}-${randomInt(1_000, 10_000)}`;
+    const mark = hash("sha256", messageId).slice(0, 8);
+    const id = `${executionId(name, Math.floor(atMs / secondMs) * secondMs)}-${mark}`;
     const wanted = { id, by, dueMs: atMs, startedAtMs: atMs };
     // Whatever the overlap policy is, it waits for the task in progress, or the one that is about to begin.
-    return update(name, (record) => ({
-      change:
-        record?.queued !== undefined && record.execution === undefined
-          ? { execution: { ...record.queued, startedAtMs: atMs }, queued: wanted }
-          : { queued: record?.queued ?? wanted },
-    }));
+    await log.update(schedule, (record) => {
+      const { queued, execution, last } = record ?? {};
+      // The process that handled the message may have died before it remembered it.
+      if ([queued, execution, last].some((one) => one?.id.endsWith(mark))) return undefined;
+      return queued !== undefined && execution === undefined
+        ? { change: { execution: { ...queued, startedAtMs: atMs }, queued: wanted } }
+        : { change: { queued: queued ?? wanted } };
+    });
+    await log.rememberMessage(name, messageId);
+    return show(name);
   };
 
   /** Ignores the schedule's times until it is resumed; a task in progress continues. */

@@ -118,7 +118,7 @@ export function watchStorage(storage: StorageService, logger: Logger, all: Sweep
       const swept = await storage.sweepIfDue(all, stopping.signal);
       if (swept === undefined) return;
       logger.info({ removed: swept.counts }, "old data was removed");
-      if (!stopping.signal.aborted) for (const problem of swept.problems) onProblem(`not removed: ${problem}`);
+      for (const problem of swept.problems) onProblem(`not removed: ${problem}`);
     } catch (thrown) {
       if (!stopping.signal.aborted) onProblem(`old data could not be removed: ${messageOf(thrown)}`);
     }

@@ -55,7 +55,7 @@ export class Plans {
   }
 
   /**
-   * Keeps a draft as a planned run, which expires unless it is started. A plan with this id is replaced.
+   * Keeps a draft as a planned run, which expires unless it is started. A plan that has this id stays.
    * @param origin `upload`: the room that was reserved for it
    * @throws SimfleetError STORE_UNAVAILABLE if a draft's segment expired; RUN_STATE_CONFLICT if the run was started
    */
@@ -73,8 +73,11 @@ export class Plans {
     const entry = `${kept.expiresAtMs} ${bytes} ${by}`;
     const plan = { text: JSON.stringify(kept), ttlMs: keepMs, entry, uploadId };
     const reply = await ledger.commit(head, "planned", draft.draftId, { plan });
-    if (reply === "exists") throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${planId} was already started`);
-    return toDocument(planId, kept);
+    if (reply !== "exists") return toDocument(planId, kept);
+    const fail = (): never => {
+      throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${planId} was already started`);
+    };
+    return this.show(planId).catch(fail);
   }
 
   /** @throws SimfleetError NOT_FOUND */

@@ -11,10 +11,9 @@
 -- Returns 'committed'; 'exists' if there already is a run with this id; { field, run } if another run has taken rows;
 --   'expired' if a segment, the plan or that run is gone. Unless it is 'committed' nothing is changed, except that the
 --   draft is deleted; a plan is kept.
--- Atomic: everything. An existing run stays unchanged and the draft is deleted, so committing twice has no effect. A
--- plan that is kept twice under one id is replaced. Of several runs that take the same rows, one is committed. A plan
--- loses its expiry as it is started.
--- Moves: (none)|planned -> planned; (none)|planned -> running (start-run.lua) | awaiting-approval | completed (no row
+-- Atomic: everything. An existing run stays unchanged and the draft is deleted, so committing twice has no effect.
+-- Of several runs that take the same rows, one is committed. A plan loses its expiry as it is started.
+-- Moves: (none) -> planned; (none)|planned -> running (start-run.lua) | awaiting-approval | completed (no row
 --   makes a call)
 
 local run, segments, created_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
@@ -31,7 +30,7 @@ if starts_plan and not state then
   drop_draft()
   return 'expired'
 end
-local is_open = not state or (state == 'planned' and (starts_plan or keeps_plan))
+local is_open = not state or (state == 'planned' and starts_plan)
 if not is_open or committed_by == attempt then
   drop_draft()
   -- The same draft is committed twice if the first response was lost.
@@ -51,7 +50,6 @@ for i = 11, 10 + groups do
 end
 if redis.call('HLEN', KEYS[2]) < segments then return 'expired' end
 for i = 11, 10 + groups do redis.call('HSET', KEYS[7], ARGV[i], run) end
-if keeps_plan then redis.call('UNLINK', KEYS[1], KEYS[3]) end
 if segments > 0 and is_drafted then redis.call('RENAME', KEYS[2], KEYS[3]) end
 redis.call('HSET', KEYS[1], 'attempt', attempt, unpack(ARGV, 11 + groups))
 if keeps_plan then
