@@ -24,6 +24,17 @@ async function runsAndDrafts(): Promise<string[]> {
   return (await redis.keys(`${keys.prefix}:*`)).filter((key) => /:(run|runs|draft)(:|$)/.test(key)).toSorted();
 }
 
+it("a plan that is there stays when a slower request keeps another under its id", async () => {
+  const { runs, planned } = await setup({});
+  const { planned: slower } = await setup({}, { percent: 50 });
+  const under = { planId: "r-slow", by: "cli:anna" };
+  await runs.plans.keep(planned, under);
+  const first = await runs.plans.show("r-slow");
+  expect(await runs.plans.keep({ ...slower, report: { ...slower.report, calls: 1 } }, under)).toEqual(first);
+  expect(await runs.plans.show("r-slow")).toEqual(first);
+  expect((await runsAndDrafts()).filter((key) => key.includes(":draft:"))).toEqual([]);
+});
+
 // Shows S18.
 describe("policies for a run with more calls than they allow", () => {
   it("a run of nine calls is refused by a limit of three and leaves nothing behind", async () => {
