@@ -1,9 +1,7 @@
 /** Everything that an AuthKey rotation needs, against the sandbox, in process lives that a test can end anywhere. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
-import { onTestFinished } from "vitest";
 import type { PlatformClient } from "#api/client.ts";
 import { type CredentialWatch, watchCredentials } from "#config/secrets/credentials.ts";
 import { loadConfig } from "#config/load.ts";
@@ -30,6 +28,7 @@ import { clientFor } from "../../unit/api/support.ts";
 import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const operations = Object.fromEntries(Object.entries(operationOptions).map(([id, { example }]) => [id, example]));
 
@@ -45,7 +44,7 @@ export async function sandboxFor(options: Partial<SandboxOptions> = {}): Promise
 export class KeyHarness {
   readonly profile = `p-${randomBytes(4).toString("hex")}`;
   readonly sandbox: Sandbox;
-  readonly folder = mkdtempSync(join(tmpdir(), "simfleet-authkeys-"));
+  readonly folder = temporaryFolder();
   readonly file = join(this.folder, "auth-key");
   readonly rotations: AuthKeyRotations;
   readonly users: AuthKeyUsers;
@@ -73,7 +72,6 @@ export class KeyHarness {
     const first = who === "root" ? { authKeyId, authKey } : { authKeyId: userAuthKeyId, authKey: userAuthKey };
     this.old = first.authKeyId ?? "";
     this.put(first);
-    onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }));
   }
 
   readonly old: string;

@@ -1,15 +1,14 @@
 /** Which files are rejected, with which messages, and what is no reason to reject one. */
-import { mkdtempSync, rmSync, writeFileSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openTestRedis } from "../../support/redis.ts";
 import { allRuns } from "../ledger/run-of.ts";
 import { dropParts } from "./drop-harness.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const { redis, keys, connect } = openTestRedis();
-const folder = mkdtempSync(join(tmpdir(), "simfleet-file-runs-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(afterAll);
 
 const onIncident = (): void => undefined;
 const { runs, ledger } = dropParts({

@@ -4,8 +4,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
@@ -19,6 +18,7 @@ import { until } from "../../support/until.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
 import { allRuns, keptBounds } from "../ledger/run-of.ts";
 import { workContext } from "../ledger/work-context.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const { redis, keys } = openTestRedis();
 const script = new URL("./drop-process.ts", import.meta.url);
@@ -35,7 +35,7 @@ interface DroppedFile {
 
 /** A folder, the processes that watch it, and a fleet whose SIMs its files change. */
 class Dropped {
-  readonly folder = mkdtempSync(join(tmpdir(), "simfleet-killed-drop-"));
+  readonly folder = temporaryFolder();
   readonly fleet: FleetHarness;
   readonly files: DroppedFile[] = [];
   readonly #worked = new AbortController();
@@ -47,7 +47,6 @@ class Dropped {
     onTestFinished(async () => {
       this.#worked.abort();
       await this.#working;
-      rmSync(this.folder, { recursive: true, force: true });
     });
   }
 

@@ -1,10 +1,9 @@
 /** Files of a drop folder, to be killed: each becomes one run, and ends in one place with its results. */
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import { Folder, type FileRuns, DropFolderWork } from "#jobs/drop-folder/work.ts";
@@ -14,6 +13,7 @@ import type { TestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import type { Around, CrashCase, CrashSubject } from "./crashes.ts";
 import { noGuard } from "../../support/no-guard.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const settleMs = 1_000;
 const content = "simId,speedClass\n8942300000000000001,s1.fast\n";
@@ -38,8 +38,7 @@ interface Way {
 }
 
 function begun(place: TestRedis, { name, reason }: Way): CrashSubject {
-  const path = mkdtempSync(join(tmpdir(), "simfleet-crashing-files-"));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  const path = temporaryFolder();
   writeFileSync(join(path, name), content);
   const keys = new Keys(`${place.keys.prefix}:${randomBytes(4).toString("hex")}`);
   let nowMs = 0;

@@ -1,11 +1,11 @@
 /** A file that is planned is closed, whatever becomes of its plan. */
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { runServiceOn } from "./run-service.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const place = openTestRedis();
 const full = { usedBytes: 1_000_000, limitBytes: 1_000_000, limitFrom: "maxmemory" } as const;
@@ -23,9 +23,7 @@ function isOpen(path: string): boolean {
 it.each([{ skipUnchanged: false }, {}])(
   "a file is closed whose plan fails before its rows are read: %j",
   async (more) => {
-    const folder = mkdtempSync(join(tmpdir(), "simfleet-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const path = join(folder, "fleet.csv");
+    const path = join(temporaryFolder(), "fleet.csv");
     writeFileSync(path, `simId,speedClass\n${"8942310000000000001,s1.fast\n".repeat(100_000)}`);
     const { runs, ledger } = runServiceOn(place, { memory: () => Promise.resolve(full) });
     vi.spyOn(ledger, "active").mockRejectedValue(new Error("Redis is away"));

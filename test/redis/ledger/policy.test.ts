@@ -1,19 +1,17 @@
 /** The limits on a run's size apply to the rows that were written, whether a plan is started later or at once. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { RunPolicy } from "#jobs/runs/submit.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { runServiceOn } from "./run-service.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const { redis, keys } = openTestRedis();
 
 /** A planned run of nine rows that make a call. */
 async function setup(policy: Partial<RunPolicy>, maxFailures?: { percent: number }) {
-  const folder = await mkdtemp(join(tmpdir(), "policy-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const path = join(folder, "nine.csv");
+  const path = join(temporaryFolder(), "nine.csv");
   await writeFile(path, `simId,speedClass\n${Array.from({ length: 9 }, (_, n) => `A${n},s1.fast\n`).join("")}`);
   const { runs, ledger } = runServiceOn({ redis, keys }, { policy });
   const options = { partial: false, skipUnchanged: true, ...(maxFailures === undefined ? {} : { maxFailures }) };

@@ -1,7 +1,6 @@
 /** An account in a sandbox and a rotation of one of its sets; tests control the time. */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
@@ -27,6 +26,7 @@ import { openSeal } from "#engine/seal.ts";
 import { clientFor, type Platform, startPlatform } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** Stands still until it is moved; who sleeps moves it. */
 class PassingClock implements Clock {
@@ -117,7 +117,6 @@ export class RotationHarness {
       monotonicMs: () => clock.now().monotonicMs(),
       sleep: (delayMs, signal) => systemClock.sleep(delayMs, signal),
     };
-    const folder = mkdtempSync(join(tmpdir(), "simfleet-rotation-"));
     const sandbox = await startSandbox({
       operations: "all",
       clock: later,
@@ -129,7 +128,7 @@ export class RotationHarness {
     const receiver = options.withWebhook
       ? await startPlatform((request, response) => response.writeHead(heard[0]?.(request.text) ?? 500).end())
       : undefined;
-    const harness = new RotationHarness(options, sandbox, folder, receiver);
+    const harness = new RotationHarness(options, sandbox, temporaryFolder(), receiver);
     clock.now = () => harness.clock;
     heard.push((body) => {
       const status = harness.answers.shift() ?? 204;
@@ -141,7 +140,6 @@ export class RotationHarness {
       await Promise.all(harness.#clients.map((client) => client.close()));
       await sandbox.close();
       await receiver?.[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true });
     });
     return harness;
   }

@@ -1,11 +1,7 @@
 /** Runs that are over, and what removes them, on a clock that the test sets. */
 import { features } from "#features.ts";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Redis } from "ioredis";
-import { onTestFinished } from "vitest";
 import type { Config } from "#config/config.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
@@ -110,10 +106,4 @@ export function kernelOf(stores: Pick<Kernel, "redis" | "keys" | "bounds" | "clo
   const config = { profiles: { default: {} }, retention, audit: { keepMs: dayMs } } as unknown as Config;
   const used: Partial<Kernel> = { ...stores, features, config, keyColumnOf: () => "simId" };
   return used as Kernel;
-}
-
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "simfleet-archive-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
 }

@@ -9,7 +9,8 @@ import { messageOf } from "#core/errors.ts";
 import { resultLines } from "#jobs/runs/results/results.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { allRuns } from "../ledger/run-of.ts";
-import { storageHarness, temporaryFolder } from "./storage-harness.ts";
+import { storageHarness } from "./storage-harness.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const place = openTestRedis();
 
@@ -90,7 +91,7 @@ describe("a run that is not over", () => {
 describe("the archive", () => {
   it("has the results and the report of a run before its rows are removed", async () => {
     const harness = storageHarness(place);
-    const archive = await temporaryFolder();
+    const archive = temporaryFolder();
     const run = await harness.endedRun();
     const lines: string[] = [];
     const record = await harness.ledger.run(run.runId);
@@ -106,7 +107,7 @@ describe("the archive", () => {
 
   it("that cannot be written keeps the rows in Redis, and the next sweep removes them", async () => {
     const harness = storageHarness(place);
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const archive = join(folder, "results");
     await writeFile(archive, "a file, not a folder");
     const run = await harness.endedRun();
@@ -124,7 +125,7 @@ describe("the archive", () => {
 it("a removal that is cut off at any command is completed by the next sweep", async () => {
   const harness = storageHarness(place);
   for (let allowed = 0; ; allowed += 1) {
-    const archive = await temporaryFolder();
+    const archive = temporaryFolder();
     const run = await harness.run([[0], [0, 1, 2]]);
     await harness.ledger.move(run.runId, "cancelled", ["running"]);
     harness.pass(400);

@@ -1,6 +1,5 @@
 /** `simfleet init`: what it writes is a valid configuration without a secret. */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { load } from "js-yaml";
@@ -11,10 +10,10 @@ import { withPathsFrom } from "#config/read-settings.ts";
 import { features } from "#features.ts";
 import { type Ended, processIo } from "../../support/process-io.ts";
 import { configSchema, loadConfig } from "../config/support.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const folder = await mkdtemp(join(tmpdir(), "init-"));
+const folder = temporaryFolder(afterAll);
 await writeFile(join(folder, "auth-key"), "the-secret-itself\n", { mode: 0o600 });
-afterAll(() => rm(folder, { recursive: true }));
 
 async function init(...words: readonly string[]): Promise<Ended> {
   const { io, ended } = processIo();

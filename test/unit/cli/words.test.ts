@@ -1,15 +1,12 @@
 /** Words that no command knows: errors with a suggestion, in one form, with exit code 2. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { features } from "#features.ts";
 import { buildProgram, runProgram } from "#cli/program.ts";
 import { version } from "#core/version.ts";
 import { type Ended, processIo } from "../../support/process-io.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const dataDir = await mkdtemp(join(tmpdir(), "simfleet-words-"));
-afterAll(() => rm(dataDir, { recursive: true, maxRetries: 20, retryDelay: 50 }));
+const dataDir = temporaryFolder(afterAll);
 
 async function run(line: string): Promise<Ended> {
   const { io, ended } = processIo({ SIMFLEET_DATA_DIR: dataDir });

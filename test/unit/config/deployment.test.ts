@@ -1,15 +1,14 @@
 import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { deploymentSchema, loadDeployment } from "#config/deployment.ts";
 import type { Problem } from "#core/errors.ts";
 import { deploymentOperationIds, operationOptions } from "#fleet/deployment-operation.ts";
 import { textAt } from "#fleet/sim/record-path.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "simfleet-deployment-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(afterAll);
 
 function load(name: string, text?: string) {
   const problems: Problem[] = [];

@@ -1,24 +1,21 @@
 /** Which configuration files are used as they lie there, and which are rejected with a hint. */
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isRoot, unlessRoot } from "../../support/left-out.ts";
 import { loadConfig, problemsIn } from "./support.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const file = "config/simfleet.yaml";
 let folder: string;
 let before: string;
 beforeEach(() => {
   before = process.cwd();
-  folder = mkdtempSync(join(tmpdir(), "simfleet-trust-"));
+  folder = temporaryFolder();
   mkdirSync(join(folder, "config"));
   process.chdir(folder);
 });
-afterEach(() => {
-  process.chdir(before);
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => process.chdir(before));
 
 function write(yaml: string, mode = 0o600): void {
   writeFileSync(file, yaml);

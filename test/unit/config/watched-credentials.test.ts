@@ -1,5 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadConfig } from "#config/load.ts";
@@ -7,12 +6,7 @@ import type { Environment } from "#config/read-settings.ts";
 import { watchCredentials } from "#config/secrets/credentials.ts";
 import { liveSecrets } from "#core/secrets/secret.ts";
 import { authKeyFileText } from "../../support/auth-key-file.ts";
-
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "simfleet-watch-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 function put(path: string, text: string, mode = 0o600): void {
   writeFileSync(path, text, { mode });
@@ -25,7 +19,7 @@ function textOf(name: string): string {
 
 /** Watched credentials whose first AuthKey lies in a file. */
 function setup() {
-  const path = join(newFolder(), "auth-key");
+  const path = join(temporaryFolder(), "auth-key");
   put(path, textOf("a"));
   const watched = watchedWith({ SIMFLEET_AUTH_KEY_FILE: path });
   /** Puts another AuthKey into the file, which is then looked at. */
@@ -67,7 +61,7 @@ describe("a watched secret file", () => {
   });
 
   it("a secret file is reloaded when the link of a mounted secret is switched", () => {
-    const folder = newFolder();
+    const folder = temporaryFolder();
     const mount = (name: string): void => {
       mkdirSync(join(folder, `..2026_${name}`));
       put(join(folder, `..2026_${name}`, "auth-key"), textOf(name));
@@ -100,7 +94,7 @@ describe("a watched secret file", () => {
 });
 
 it("the files of a password and of an MFA secret are watched as well", () => {
-  const folder = newFolder();
+  const folder = temporaryFolder();
   put(join(folder, "password"), "password-a");
   put(join(folder, "mfa"), "JBSWY3DPEHPK3PXP");
   const { all, kept } = watchedWith({

@@ -8,31 +8,24 @@ import {
   lstatSync,
   lutimesSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
-  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { openFile, readFileOnce } from "#core/files/open-file.ts";
 import { checkFolder, createFile, ensurePrivateFolder, replaceFile, writeInto } from "#core/files/write-file.ts";
 import { isRoot, unlessRoot } from "../../support/left-out.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const root = mkdtempSync(join(tmpdir(), "simfleet-files-"));
-afterAll(() => rmSync(root, { recursive: true }));
 let folder: string;
-let folders = 0;
 beforeEach(() => {
-  folders += 1;
-  folder = join(root, String(folders));
-  mkdirSync(folder);
+  folder = temporaryFolder();
 });
 
 const at = (name: string): string => join(folder, name);

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { loadDeployment } from "#config/deployment.ts";
 import { ConfigError, type Problem } from "#core/errors.ts";
 import { deploymentOperationIds } from "#fleet/deployment-operation.ts";
 import { requireOperation, requireOperations } from "#fleet/required-operation.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const svc = loadDeployment("svc", []);
 
@@ -50,12 +50,10 @@ it("all missing required operations are reported together without the existing o
 it("the suggested lines for missing operations are a valid platform definition", () => {
   const error = refusalOf(() => requireOperations(svc, deploymentOperationIds, "Everything"));
   const lines = error.message.slice(error.message.indexOf("      extends:")).replace(/^ {6}/gm, "");
-  const folder = mkdtempSync(join(tmpdir(), "simfleet-required-"));
-  const file = join(folder, "own.yaml");
+  const file = join(temporaryFolder(), "own.yaml");
   writeFileSync(file, lines);
   const problems: Problem[] = [];
   const { operations } = loadDeployment(file, problems);
-  rmSync(folder, { recursive: true });
   expect(problems).toEqual([]);
   expect(Object.keys(operations).toSorted()).toEqual(deploymentOperationIds.toSorted());
 });

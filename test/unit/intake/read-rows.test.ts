@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
@@ -8,12 +7,12 @@ import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
 import { openRows } from "#intake/read-rows.ts";
 import type { Row } from "#fleet/run.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const request = { operation: setSpeedClass, set: {} };
 
-const folder = await mkdtemp(join(tmpdir(), "simfleet-intake-"));
+const folder = temporaryFolder(afterAll);
 let files = 0;
-afterAll(() => rm(folder, { recursive: true }));
 
 async function fileOf(text: string): Promise<string> {
   const path = join(folder, `${(files += 1)}.csv`);

@@ -1,9 +1,8 @@
 /** The parts of a rotation that need neither Redis nor a platform. */
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
@@ -17,9 +16,9 @@ import { handOver, SinkError, sinkFault, sinkKey, sinkName } from "#jobs/credent
 import { entriesRenamed, mayMean, referencesIn } from "#jobs/credentials/references.ts";
 import { createAuthority } from "../../support/certificates.ts";
 import { until } from "../../support/until.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "simfleet-parts-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(afterAll);
 
 function isAlive(pid: number): boolean {
   try {
@@ -200,7 +199,7 @@ describe("Kubernetes Secrets as sinks", () => {
     }).listen(0, "127.0.0.1");
     await once(listening, "listening");
     onTestFinished(() => void listening.close());
-    const mounted = mkdtempSync(join(folder, "account-"));
+    const mounted = temporaryFolder();
     for (const [name, content] of Object.entries({ token: "t0ken\n", namespace: "fleet", "ca.crt": authority.cert })) {
       writeFileSync(join(mounted, name), content);
     }
@@ -252,7 +251,7 @@ describe("Kubernetes Secrets as sinks", () => {
 
 describe("file sinks", () => {
   it("a file sink replaces its file with owner-only access and leaves no temporary files", async () => {
-    const inside = mkdtempSync(join(folder, "sink-"));
+    const inside = temporaryFolder();
     const path = join(inside, "key");
     writeFileSync(path, "before", { mode: 0o644 });
     await handOver({ file: path }, what, harness, never);
@@ -263,7 +262,7 @@ describe("file sinks", () => {
   });
 
   it("a file sink does not follow a link in place of its temporary file", async () => {
-    const inside = mkdtempSync(join(folder, "sink-"));
+    const inside = temporaryFolder();
     const victim = join(inside, "victim");
     writeFileSync(victim, "untouched", { mode: 0o644 });
     for (const name of [`.key.${process.pid}.simfleet`, ".key.simfleet-probe"]) symlinkSync(victim, join(inside, name));

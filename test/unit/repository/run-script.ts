@@ -1,17 +1,15 @@
 /** What the tests of the tooling share: a folder of files, and a script or tool run over it. */
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 export const projectDir = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** Writes `files` (path to text) into a new folder that goes away with the test. */
 export async function folderOf(files: Record<string, string>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "simfleet-repository-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text);

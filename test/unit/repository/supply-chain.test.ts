@@ -1,8 +1,7 @@
 /** The check of what comes from others, on findings that it has to fail for. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   type Bill,
   type Component,
@@ -14,6 +13,7 @@ import {
   faultsOfLock,
 } from "../../../scripts/supply-chain.ts";
 import { runScript } from "./run-script.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 function component(name: string, license: string | undefined = "MIT"): Component {
   return {
@@ -42,9 +42,7 @@ const policy = { allowedLicenses: { MIT: "permissive", ISC: "permissive" }, exce
 
 // Shows S15.
 it("the packages in the program pass the supply-chain check, which writes a bill of materials", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "simfleet-sbom-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const file = join(folder, "sbom.cdx.json");
+  const file = join(temporaryFolder(), "sbom.cdx.json");
   const { code, output } = await runScript("scripts/supply-chain.ts", [file]);
   expect(output).toMatch(/^bill of materials: \d+ packages/m);
   expect(output).toMatch(/^advisories: (none that is high or critical|not available, .*)$/m);

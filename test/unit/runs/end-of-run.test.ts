@@ -1,6 +1,5 @@
 /** The end of a command that follows a run: reasons, results file, and a last line that agrees with the exit code. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Client } from "#contract/client.ts";
@@ -9,9 +8,9 @@ import { resultsPathOf, showToEnd, topReasons } from "#jobs/runs/commands/end-of
 import { downloadResults, type RunReport, type RunSummary, showRun, showRunSummary } from "#jobs/runs/contract.ts";
 import { runText, stateName } from "#jobs/runs/commands/run-text.ts";
 import { assertCanWrite } from "#core/files/output-file.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const folder = await mkdtemp(join(tmpdir(), "end-"));
-afterAll(() => rm(folder, { recursive: true }));
+const folder = temporaryFolder(afterAll);
 
 const none = { done: 0, skipped: 0, rejected: 0, failed: 0, unknown: 0, cancelled: 0, pending: 0 };
 

@@ -1,23 +1,15 @@
-import {
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-  lchownSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync, lchownSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { writeResults } from "#core/files/output-file.ts";
 import { isRoot, unlessRoot } from "../../support/left-out.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 let folder: string;
-beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "simfleet-results-"))));
-afterEach(() => rmSync(folder, { recursive: true }));
+beforeEach(() => {
+  folder = temporaryFolder();
+});
 
 const at = (name: string): string => join(folder, name);
 const lines = (): AsyncIterable<string> => Readable.from(["simId\n", "one\n"]);

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { sandboxCommand } from "#cli/commands/sandbox.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** Starts the command in a process of its own and gives what it printed on stdout once it listens. */
 async function start(options: string) {
@@ -22,10 +22,9 @@ async function start(options: string) {
 
 /** A file that is removed after the test. */
 async function fileWith(text: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await writeFile(join(folder, "file"), text);
-  return join(folder, "file");
+  const file = join(temporaryFolder(), "file");
+  await writeFile(file, text);
+  return file;
 }
 
 /** What the command says of options that it does not take. */

@@ -1,15 +1,14 @@
 /** A drop folder on disk, a stopped clock, and a service that keeps runs in memory. */
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { onTestFinished } from "vitest";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import { FileRefusedError, readFileOnce } from "#core/files/open-file.ts";
 import { type FileRun, type FileRuns, type Refusal, DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { ManualClock } from "../../sandbox/manual-clock.ts";
 import { noGuard } from "../../../support/no-guard.ts";
+import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 export const settleMs = 5_000;
 
@@ -76,15 +75,11 @@ class MemoryRuns implements FileRuns {
 }
 
 export class FolderHarness {
-  readonly path = mkdtempSync(join(tmpdir(), "simfleet-drop-"));
+  readonly path = temporaryFolder();
   readonly clock = new ManualClock();
   readonly runs = new MemoryRuns();
   readonly incidents: string[] = [];
   readonly work = this.worker();
-
-  constructor() {
-    onTestFinished(() => rmSync(this.path, { recursive: true, force: true }));
-  }
 
   /** One more process that watches the folder. */
   worker(guard: PoisonGuard = noGuard): DropFolderWork {
