@@ -37,6 +37,11 @@ export function redisUrl(): string {
   return place.url;
 }
 
+/** Keys among these that nothing else uses. */
+export function keysWithin({ prefix }: Keys): Keys {
+  return new Keys(`${prefix}:${randomBytes(4).toString("hex")}`);
+}
+
 /** Keys that no other test uses. */
 export function testKeys(): Keys {
   return new Keys(`{t-${randomBytes(6).toString("hex")}}`);

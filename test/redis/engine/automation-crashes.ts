@@ -1,6 +1,5 @@
 /** Automations, to be killed: the events start one task, which is counted and reported once. */
 import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
-import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
@@ -12,8 +11,7 @@ import { everySim } from "#fleet/filter.ts";
 import { actOn } from "#jobs/automations/service.ts";
 import { automationLog } from "#jobs/automations/record.ts";
 import { KnownSim } from "#jobs/inventory/records/sim-record.ts";
-import { Keys } from "#redis/keys.ts";
-import type { TestRedis } from "../../support/redis.ts";
+import { keysWithin, type TestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import type { CrashCase, CrashSubject } from "./crashes.ts";
 import { noGuard } from "../../support/no-guard.ts";
@@ -32,7 +30,7 @@ const events = [1, 2, 3].map((n): Event => {
 const known = new KnownSim("1 sync 1 1 -\n");
 
 function begun(place: TestRedis, action: AutomationAction, fault?: Error): CrashSubject {
-  const keys = new Keys(`${place.keys.prefix}:${randomBytes(4).toString("hex")}`);
+  const keys = keysWithin(place.keys);
   const collaborators = { redis: place.redis, keys, bounds: keptBounds };
   const log = automationLog(collaborators);
   const feed = new Feed({ ...collaborators, clock: systemClock });

@@ -4,16 +4,13 @@
  */
 import { poisonGuard, type PoisonGuard } from "#engine/poison-guard.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { Keys } from "#redis/keys.ts";
-import type { TestRedis } from "../../support/redis.ts";
-
-let places = 0;
+import { keysWithin, type TestRedis } from "../../support/redis.ts";
 
 type DeadlyWork = (guard: PoisonGuard, die: () => Promise<never>) => unknown;
 
 /** Guards of processes on data of their own. */
 export function openGuards(place: Pick<TestRedis, "redis" | "keys">) {
-  const keys = new Keys(`${place.keys.prefix}:deaths-${(places += 1)}`);
+  const keys = keysWithin(place.keys);
   const { redis } = place;
   const messages: string[] = [];
   const open = (): PoisonGuard => {

@@ -1,14 +1,12 @@
 /** Deliveries of an event to a webhook, to be killed: each ends once, and an endpoint recognizes what it gets twice. */
-import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
-import { Keys } from "#redis/keys.ts";
-import type { TestRedis } from "../../support/redis.ts";
+import { keysWithin, type TestRedis } from "../../support/redis.ts";
 import { DeliveryDeps, eventOf, webhookOf } from "../webhooks/delivery-harness.ts";
 import type { CrashCase, CrashSubject } from "./crashes.ts";
 
 /** @param answers how the endpoint answers, the last one from then on */
 function begun(place: TestRedis, answers: readonly number[]): CrashSubject {
-  const keys = new Keys(`${place.keys.prefix}:${randomBytes(4).toString("hex")}`);
+  const keys = keysWithin(place.keys);
   const webhook = webhookOf("hook");
   const harness = new DeliveryDeps({ redis: place.redis, keys }, [webhook]);
   const event = eventOf(1);

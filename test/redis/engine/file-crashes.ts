@@ -8,8 +8,7 @@ import { systemClock } from "#core/time.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import { Folder, type FileRuns, DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
-import { Keys } from "#redis/keys.ts";
-import type { TestRedis } from "../../support/redis.ts";
+import { keysWithin, type TestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import type { Around, CrashCase, CrashSubject } from "./crashes.ts";
 import { noGuard } from "../../support/no-guard.ts";
@@ -40,7 +39,7 @@ interface Way {
 function begun(place: TestRedis, { name, reason }: Way): CrashSubject {
   const path = temporaryFolder();
   writeFileSync(join(path, name), content);
-  const keys = new Keys(`${place.keys.prefix}:${randomBytes(4).toString("hex")}`);
+  const keys = keysWithin(place.keys);
   let nowMs = 0;
   const clock = { ...systemClock, monotonicMs: () => nowMs };
   const feedOf = (redis: TestRedis["redis"]) => new Feed({ redis, keys, clock: systemClock, bounds: keptBounds });

@@ -1,17 +1,15 @@
 /** Which profiles share an inventory, and what becomes of inventories that no profile has anymore. */
-import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { inventoryOf, noteFleet, readSharing } from "#engine/sharing.ts";
 import { removeUnusedInventories } from "#jobs/storage/service.ts";
-import { Keys } from "#redis/keys.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { keysWithin, openTestRedis } from "../../support/redis.ts";
 
 const place = openTestRedis();
 const { redis } = place;
 const [a, b] = ["OP1@host.g.sims", "OP2@host.g.sims"];
 
 function setup(names: readonly string[], chosen?: string) {
-  const deps = { redis, keys: new Keys(`${place.keys.prefix}:${randomBytes(4).toString("hex")}`) };
+  const deps = { redis, keys: keysWithin(place.keys) };
   const settings = {
     profiles: Object.fromEntries(names.map((name) => [name, {}])),
     inventory: chosen === undefined ? {} : { profile: chosen },

@@ -6,17 +6,14 @@ import { consumeFeed } from "#events/consumer.ts";
 import type { Event } from "#events/event.ts";
 import { beforeAll as beforeAllEvents, Feed } from "#events/feed.ts";
 import { feedTail } from "#events/tail.ts";
-import { Keys } from "#redis/keys.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
 const { redis, keys, connect } = openTestRedis();
-let feeds = 0;
 
-function setup(): { feed: Feed; own: Keys; emit: (...numbers: number[]) => Promise<void> } {
-  feeds += 1;
-  const own = new Keys(`${keys.prefix}:${feeds}`);
+function setup() {
+  const own = keysWithin(keys);
   const feed = new Feed({ redis, keys: own, clock: systemClock, bounds: keptBounds });
   const emit = async (...numbers: number[]): Promise<void> => {
     for (const n of numbers) {

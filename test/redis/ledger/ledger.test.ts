@@ -1,12 +1,11 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { randomInt } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
-import { Keys } from "#redis/keys.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { StoredRow } from "#jobs/runs/ledger/packing.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { begunAtMs, keptBounds, runOf, settledAs, submit, wavesOf } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
@@ -21,7 +20,7 @@ const doneAt = (place: number, weight = 1) => ({
 
 /** A ledger and a feed in which no other test writes. */
 function setup() {
-  const ownKeys = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
+  const ownKeys = keysWithin(keys);
   const parts = { redis, keys: ownKeys, clock: systemClock, bounds: keptBounds };
   const feed = new Feed(parts);
   const readReported = async (runId: string): Promise<Event[]> => {

@@ -1,9 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Reserve } from "#limiter/limiter.ts";
 import type { ExchangeRequest, Observation } from "#limiter/permit-queue.ts";
-import { Keys } from "#redis/keys.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { type BucketReply, SimulatedBucket } from "./simulated-bucket.ts";
 import { beginMs } from "./world.ts";
 
@@ -55,7 +53,7 @@ class Talk {
 
 /** Two processes on a bucket that no other test has, what Redis keeps of it, and processes on other buckets there. */
 function setup({ reserve = 0 }: { reserve?: Reserve } = {}) {
-  const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
+  const own = keysWithin(keys);
   const talkTo = (bucket: string, id = "one"): Talk =>
     new Talk(new SimulatedBucket(redis, own, { periodMs: 60_000, reserve, leaseMs: 45_000, bucket }), id);
   const today = async (): Promise<number[]> =>

@@ -1,8 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { Limiter, type LimiterOptions } from "#limiter/limiter.ts";
-import { Keys } from "#redis/keys.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
 const { redis, keys, connect } = openTestRedis();
@@ -15,8 +13,8 @@ const reading = (remaining: number, limit = 10, secondsBeforeRefresh = 30) => ({
 const answered = (remaining: number, limit = 10) => ({ reading: reading(remaining, limit), throttled: false });
 
 /** Two limiters, as of two processes, on buckets that no other test has. */
-function setup(options: Partial<LimiterOptions> = {}): { one: Limiter; other: Limiter; keys: Keys } {
-  const own = new Keys(`${keys.prefix}:${randomUUID()}`);
+function setup(options: Partial<LimiterOptions> = {}) {
+  const own = keysWithin(keys);
   const make = (): Limiter => new Limiter({ redis: connect(), keys: own, ...options });
   return { one: make(), other: make(), keys: own };
 }

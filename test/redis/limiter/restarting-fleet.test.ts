@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
@@ -7,8 +6,7 @@ import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Limiter } from "#limiter/limiter.ts";
-import { Keys } from "#redis/keys.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { ModelPlatform } from "./model-platform.ts";
 
 const { keys, connect } = openTestRedis();
@@ -41,7 +39,7 @@ async function setup(says: "its quota" | "nothing") {
     request.resume().on("end", () => reply(response));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const own = new Keys(`${keys.prefix}:${randomUUID()}`);
+  const own = keysWithin(keys);
   const authKey = { kind: "auth-key" as const, authKeyId: "keyId-fleet", authKey: new Secret("secret-fleet-key") };
   const shared = {
     profile: { name: "default", coverage: "g", wording: "sims" } as const,

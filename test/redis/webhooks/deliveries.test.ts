@@ -1,14 +1,12 @@
 /** The life of a delivery: started once, retried for about a day, ended once; and what stops a webhook. */
 import { describe, expect, it } from "vitest";
-import { Keys } from "#redis/keys.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-harness.ts";
 
 const { redis, keys } = openTestRedis();
-let harnesses = 0;
 
 function harnessOf(webhooks = [webhookOf("ops")], max?: number): DeliveryDeps {
-  return new DeliveryDeps({ redis, keys: new Keys(`${keys.prefix}:${(harnesses += 1)}`) }, webhooks, max);
+  return new DeliveryDeps({ redis, keys: keysWithin(keys) }, webhooks, max);
 }
 
 /** A webhook to which these events are to be sent, and what becomes of the first, which gets these answers. */

@@ -7,10 +7,9 @@ import { Secret } from "#core/secrets/secret.ts";
 import { dayMs, systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { Keys } from "#redis/keys.ts";
 import { DeliveryLog } from "#jobs/webhooks/deliveries.ts";
 import { openWebhooks } from "#jobs/webhooks/open.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
@@ -19,11 +18,10 @@ import { openReceiver, type Receiver } from "./receiver.ts";
 
 const { redis, keys, connect } = openTestRedis();
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-let harnesses = 0;
 
 /** A worker's webhooks, one for each endpoint. */
 function setup(receivers: Readonly<Record<string, Receiver>>) {
-  const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
+  const own = keysWithin(keys);
   const collaborators = { redis, keys: own, clock: systemClock, bounds: keptBounds };
   const faults: string[] = [];
   const configured = Object.entries(receivers).map(([name, { url }]) => {

@@ -5,13 +5,11 @@ import { systemClock } from "#core/time.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.ts";
 import { deliveryQueues } from "#jobs/webhooks/work.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { Keys } from "#redis/keys.ts";
 import { WebhookService } from "#jobs/webhooks/open.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { beganAtMs, DeliveryDeps, endpointsOf, eventOf, webhookOf } from "./delivery-harness.ts";
 
 const { redis, keys, connect, lifecycle } = openTestRedis();
-let harnesses = 0;
 
 const webhooks = [
   webhookOf("ops"),
@@ -20,7 +18,7 @@ const webhooks = [
 ];
 
 function setup() {
-  const own = new Keys(`${keys.prefix}:${(harnesses += 1)}`);
+  const own = keysWithin(keys);
   const harness = new DeliveryDeps({ redis, keys: own }, webhooks);
   const workerRegistry = openWorkerRegistry({ redis, keys: own });
   const queues = deliveryQueues({ connect, keys: own, workerRegistry, clock: systemClock, lifecycle });
