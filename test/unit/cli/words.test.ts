@@ -15,7 +15,7 @@ async function run(line: string): Promise<Ended> {
 }
 
 describe("an unknown word", () => {
-  test.each([
+  const mistakes = [
     ["freze", "Unknown command 'freze'. Did you mean freeze?"],
     ["freze --help", "Unknown command 'freze'. Did you mean freeze?"],
     ["help freze", "Unknown command 'freze'. Did you mean freeze?"],
@@ -29,7 +29,9 @@ describe("an unknown word", () => {
     ["events --type run.complted", "Did you mean run.completed?"],
     ["sims changes --kind chnged", "Did you mean changed?"],
     ["apply", "Give a file or --where."],
-  ])("in `simfleet %s` is a one-line error with exit code 2", async (line, message) => {
+  ];
+
+  test.each(mistakes)("in `simfleet %s` is a one-line error with exit code 2", async (line, message) => {
     const { code, stdout, stderr } = await run(line);
     expect(stderr).toMatch(/^simfleet: .*\n$/);
     expect(stderr).toContain(message);

@@ -147,8 +147,7 @@ operations:
   listAuthKeys: { userPath: null, userGroup: null }
   renewToken: null`;
   const { operations, credentialTypes, ttlField } = loadValid("changes.yaml", text);
-  expect(ttlField).toBeUndefined();
-  expect([credentialTypes["psk"], credentialTypes["acme"]]).toEqual([undefined, ["token"]]);
+  expect([ttlField, credentialTypes["psk"], credentialTypes["acme"]]).toEqual([undefined, undefined, ["token"]]);
   const description = { method: "GET", path: "/v1/acme/credentials", statuses: [200], group: "Credential" };
   expect(operations.listCredentials).toEqual(description);
   expect(operations.listAuthKeys).not.toHaveProperty("userPath");
@@ -220,14 +219,12 @@ it("a new operation must be described completely", () => {
 });
 
 it("every error in a platform definition is reported with its key, and a wrong key with a suggestion", () => {
-  const text = [
-    "extends: acme",
-    "endpoints: { global: http://example.com }",
-    "quota: { scope: user }",
-    "speedclasses: []",
-    "operations: { listGroup: {} }",
-  ];
-  const { problems } = load("faulty.yaml", text.join("\n"));
+  const text = `extends: acme
+endpoints: { global: http://example.com }
+quota: { scope: user }
+speedclasses: []
+operations: { listGroup: {} }`;
+  const { problems } = load("faulty.yaml", text);
   expect(problems.map(({ where, message }) => [where.replace(`${folder}/`, ""), message])).toEqual([
     ["faulty.yaml: extends", 'must be `svc` or `soracom`; it is "acme".'],
     ["faulty.yaml: endpoints.global", expect.stringContaining("https")],

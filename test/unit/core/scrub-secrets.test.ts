@@ -34,18 +34,20 @@ describe("live secrets in text", () => {
     expect(clean).not.toContain(written);
   });
 
+  /** Bodies of errors that echo a text. */
+  const errorsThatEcho = (written: string): string[] => [
+    JSON.stringify({ code: written, message: `no such key ${written}` }),
+    JSON.stringify({ errorMessage: { code: "X", message: `${written} is wrong` } }),
+    `no such key ${written}`,
+    `<html><title>400 ${written}</title>`,
+    `<html><p>400 ${written}`,
+  ];
+
   it.each(cases)(
     "the live secret %s is removed from a platform error that echoes it as %s",
     (_kind, _encoding, canary, written) => {
       hold(canary);
-      const bodies = [
-        JSON.stringify({ code: written, message: `no such key ${written}` }),
-        JSON.stringify({ errorMessage: { code: "X", message: `${written} is wrong` } }),
-        `no such key ${written}`,
-        `<html><title>400 ${written}</title>`,
-        `<html><p>400 ${written}`,
-      ];
-      for (const body of bodies) {
+      for (const body of errorsThatEcho(written)) {
         const { code = "", message = "" } = readFault(body);
         for (const text of [code, message]) {
           expect(text).not.toContain(written.slice(0, 24));

@@ -54,15 +54,9 @@ describe("sent webhook messages", () => {
   });
 
   it.each([
-    [301, true],
-    [307, true],
-    [400, true],
-    [410, true],
-    [408, false],
-    [429, false],
-    [500, false],
-    [503, false],
-  ])("a webhook message answered with %i fails permanently: %s", async (status, isFinal) => {
+    ...[301, 307, 400, 410].map((status) => ({ status, isFinal: true })),
+    ...[408, 429, 500, 503].map((status) => ({ status, isFinal: false })),
+  ])("a webhook message answered with $status fails permanently: $isFinal", async ({ status, isFinal }) => {
     await using remote = await startPlatform((_, response) => response.writeHead(200).end());
     await using receiver = await startPlatform((_, response) => {
       response.writeHead(status, { location: remote.url, "retry-after": "7" }).end("x".repeat(100_000));
@@ -92,13 +86,12 @@ describe("webhook host names", () => {
     await using receiver = await startPlatform((_, response) => response.writeHead(204).end());
     const { port } = new URL(receiver.url);
     const url = `https://inside.example:${port}/`;
+    let connections = 0;
+    receiver.server.on("connection", () => (connections += 1));
     expect(await send({ url }, answering())).toEqual({
       kind: "unanswered",
       reason: `inside.example:${port}: 127.0.0.1 is this machine; set allowPrivate to allow it`,
     });
-    let connections = 0;
-    receiver.server.on("connection", () => (connections += 1));
-    expect(await send({ url }, answering())).toMatchObject({ kind: "unanswered" });
     expect(connections).toBe(0);
     // Where it is allowed it is connected to, and what answers there speaks no TLS.
     const allowed = await send({ url, reach: "anywhere" }, answering());

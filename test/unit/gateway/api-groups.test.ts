@@ -125,26 +125,27 @@ describe("the API group of a path", () => {
 
 describe("the target of a request", () => {
   // Shows S5.
+  const ambiguous = [
+    "http://other.example.com/v1/sims",
+    "*",
+    "//other.example.com/v1/sims",
+    "/v1/../v2",
+    "/v1/sims/..",
+    "/v1/%2e%2e/x",
+    "/v1/sims%2f1",
+    "/v1/sims%5c1",
+    "/v1/sims\\1",
+    "/v1//sims",
+    "/v1/sims;x=1/y",
+    "/v1/%252e%252e/x",
+    "/v1/%ff",
+    "/v1/sims#x",
+    "/v1/s ims",
+    `/${"x".repeat(9_000)}`,
+  ];
+
   it("a path that could mean another place is refused", () => {
-    const bad = [
-      "http://other.example.com/v1/sims",
-      "*",
-      "//other.example.com/v1/sims",
-      "/v1/../v2",
-      "/v1/sims/..",
-      "/v1/%2e%2e/x",
-      "/v1/sims%2f1",
-      "/v1/sims%5c1",
-      "/v1/sims\\1",
-      "/v1//sims",
-      "/v1/sims;x=1/y",
-      "/v1/%252e%252e/x",
-      "/v1/%ff",
-      "/v1/sims#x",
-      "/v1/s ims",
-      `/${"x".repeat(9_000)}`,
-    ];
-    for (const target of bad) expect(() => readTarget(target), target).toThrow(/The path of the request/);
+    for (const target of ambiguous) expect(() => readTarget(target), target).toThrow(/The path of the request/);
   });
 
   it("an encoded letter does not change the group of a path", () => {

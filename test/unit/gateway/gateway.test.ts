@@ -254,21 +254,21 @@ describe("who may use the gateway", () => {
     expect((await tried(token)).status).toBe(200);
   });
 
+  const metrics = { contentType: "text/plain", text: "simfleet_calls_total 1\n" };
+
   it("health needs no token, and the metrics need it", async () => {
-    const [contentType, text] = ["text/plain", "simfleet_calls_total 1\n"];
     let isReady = true;
     const { platform, url, statusOf } = await setup(fine, {
       token: new Secret(token),
       isReady: () => Promise.resolve(isReady),
-      metrics: () => Promise.resolve({ contentType, text }),
+      metrics: () => Promise.resolve(metrics),
     });
-    expect(await Promise.all(["/healthz", "/readyz", "/metrics"].map((path) => statusOf(path)))).toEqual([
-      200, 200, 401,
-    ]);
+    const statuses = await Promise.all(["/healthz", "/readyz", "/metrics"].map((path) => statusOf(path)));
+    expect(statuses).toEqual([200, 200, 401]);
     isReady = false;
     expect([await statusOf("/healthz"), await statusOf("/readyz")]).toEqual([200, 503]);
     const read = await call(url, "/metrics", { headers: bearer });
-    expect([read.status, read.headers["content-type"], read.text]).toEqual([200, contentType, text]);
+    expect(read).toMatchObject({ status: 200, text: metrics.text, headers: { "content-type": metrics.contentType } });
     expect(platform.seen).toEqual([]);
   });
 
@@ -299,14 +299,11 @@ describe("connections that send no whole request", () => {
 
   it("callers beyond 1,024 connections are refused with 503, and health is answered", async () => {
     const { platform, url, permits, ask, statusOf } = await setup(() => undefined);
-    const begin = (): ReturnType<typeof beginCall> => beginCall(url, "/v1/files/1").end();
+    const sent = () => permits.diary.filter((what) => what === "default.File sending").length;
     const calls: ReturnType<typeof beginCall>[] = [];
     while (calls.length < 1_024) {
-      calls.push(...Array.from({ length: 128 }, begin));
-      await until(
-        "they are sent",
-        () => permits.diary.filter((what) => /File sending/.test(what)).length === calls.length,
-      );
+      calls.push(...Array.from({ length: 128 }, () => beginCall(url, "/v1/files/1").end()));
+      await until("they are sent", () => sent() === calls.length);
     }
     const refused = await ask();
     expect([refused.status, refused.headers.connection]).toEqual([503, "close"]);

@@ -15,7 +15,7 @@ const large = 20 * mebibyte;
 /** A gateway to a platform whose handler gets requests before their bodies are read. */
 async function setup(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
-  changes: GatewayChanges = {},
+  times: GatewayChanges["times"] = {},
 ) {
   const platform = await startPlatform(() => undefined);
   platform.server.removeAllListeners("request");
@@ -24,7 +24,7 @@ async function setup(
     request.resume();
     answer(response, 200, { operatorId: "OP1", apiKey: "api-key-1", token: "token-1" });
   });
-  return gatewayTo(platform, changes);
+  return gatewayTo(platform, { times });
 }
 
 /** Writes until no more is taken for a while; returns the bytes that were written by then, at most `large`. */
@@ -84,23 +84,19 @@ describe("bodies through the gateway", () => {
   });
 
   it("an answer is read only as fast as the caller reads, and a caller that stops reading is cut off", async () => {
-    let taken: Promise<number> | undefined;
-    let cut = false;
-    const { url, permits } = await setup(
-      (_request, response) => {
-        response.writeHead(200);
-        response.once("close", () => (cut = true));
-        taken = bytesTaken(response);
-      },
-      { times: { readerIdleMs: 1_500 } },
-    );
+    const [taken, cut] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()];
+    const handler = (_: IncomingMessage, response: ServerResponse): void => {
+      response.writeHead(200).once("close", cut.resolve);
+      taken.resolve(bytesTaken(response));
+    };
+    const { url, permits } = await setup(handler, { readerIdleMs: 1_500 });
     const begun = beginCall(url, "/v1/files/1").end();
     const head = await headOf(begun);
     head.on("error", () => undefined);
     // The permit ended with the head, although nothing of the body was read.
     expect(permits.diary.at(-1)).toBe("default.File answered");
-    expect(await taken).toBeLessThan(large);
-    await until("the caller is cut off", () => cut);
+    expect(await taken.promise).toBeLessThan(large);
+    await cut.promise; // the caller is cut off
     begun.destroy();
   });
 });
@@ -123,7 +119,7 @@ describe("slow and dead callers", () => {
   });
 
   it("an upload that stops before its permit is refused with 408", async () => {
-    const { url, permits } = await setup(() => undefined, { times: { aheadIdleMs: 100 } });
+    const { url, permits } = await setup(() => undefined, { aheadIdleMs: 100 });
     const begun = beginCall(url, "/v1/files/1", { method: "POST", headers: { "content-length": "20000" } });
     begun.write("x");
     expect((await headOf(begun)).resume().statusCode).toBe(408);
@@ -132,19 +128,14 @@ describe("slow and dead callers", () => {
   });
 
   it("a large upload that stops ends its call and its permit", async () => {
-    let wasCut = false;
-    const { url, permits } = await setup(
-      (request) => {
-        request.resume().once("close", () => (wasCut = true));
-      },
-      { times: { restIdleMs: 200 } },
-    );
+    const cut = Promise.withResolvers<void>();
+    const { url, permits } = await setup((request) => request.resume().once("close", cut.resolve), { restIdleMs: 200 });
     const begun = beginCall(url, "/v1/files/1", { method: "POST", headers: { "content-length": "200000" } });
     const head = headOf(begun);
     begun.write(Buffer.alloc(100_000));
     expect((await head).resume().statusCode).toBe(408);
     expect(permits.diary.at(-1)).toBe("default.File lost");
-    await until("the platform's side is cut", () => wasCut);
+    await cut.promise; // the platform's side
     begun.destroy();
   });
 

@@ -1,11 +1,11 @@
 /** JWTs of an identity provider, as the attacks on them are known. */
 import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { createServer } from "node:http";
 import { exportJWK, SignJWT } from "jose";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { JwtOptions } from "#config/sections/http.ts";
 import { systemClock } from "#core/time.ts";
 import { jwtReader } from "#http/auth/jwt.ts";
+import { answer, startPlatform } from "../api/support.ts";
 
 const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const others = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -70,13 +70,12 @@ describe("rejected JWTs", () => {
   });
 
   test("a JWT signed by another key or with modified claims is rejected", async () => {
-    const [head, body, signature] = (await signed(good)).split(".");
+    const [head, , signature] = (await signed(good)).split(".");
     const forged = `${head}.${base64url({ ...good, realm: { roles: ["bosses"] } })}.${signature}`;
     await expect(reader.principalOf(forged)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     await expect(reader.principalOf(await signed(good, others.privateKey))).rejects.toMatchObject({
       code: "UNAUTHENTICATED",
     });
-    expect(body).not.toBe("");
   });
 
   test("a JWT without an algorithm or signed with the public key as a shared secret is rejected", async () => {
@@ -105,14 +104,8 @@ test("a JWT is accepted with up to 30 seconds of clock difference", async () => 
 test("JWT keys are fetched from the issuer, and authentication fails as overloaded while it is down", async () => {
   const jwk = { ...(await exportJWK(keys.publicKey)), kid: "1", alg: "ES256" };
   let isUp = false;
-  const server = createServer((_request, response) => {
-    response.writeHead(isUp ? 200 : 500, { "content-type": "application/json" }).end(JSON.stringify({ keys: [jwk] }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  const remote = jwtReader({ ...options, keys: { jwksUrl: `http://127.0.0.1:${port}/keys` } }, clock);
+  await using issuer = await startPlatform((_, response) => answer(response, isUp ? 200 : 500, { keys: [jwk] }));
+  const remote = jwtReader({ ...options, keys: { jwksUrl: `${issuer.url}/keys` } }, clock);
   const token = await new SignJWT({ ...good }).setProtectedHeader({ alg: "ES256", kid: "1" }).sign(keys.privateKey);
   await expect(remote.principalOf(token)).rejects.toMatchObject({ code: "OVERLOADED" });
   isUp = true;

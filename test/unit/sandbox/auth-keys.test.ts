@@ -4,6 +4,11 @@ import { goodAuthKey, openAll, quotaOf, refusalOf } from "./open-sandbox.ts";
 const ofRoot = "/v1/operators/OP0000000001/auth_keys";
 const ofUser = "/v1/operators/OP0000000001/users/robot/auth_keys";
 
+const newKey = {
+  authKeyId: expect.stringMatching(/^keyId-[0-9a-f]+$/) as unknown,
+  authKey: expect.stringMatching(/^secret-[0-9a-f]+$/) as unknown,
+};
+
 describe("AuthKeys", () => {
   test.each([
     ["the Root user", ofRoot, 201, 1],
@@ -13,10 +18,7 @@ describe("AuthKeys", () => {
     clock.pass(60_000);
     const made = [];
     for (let i = 0; i < room; i += 1) made.push(await call("POST", path));
-    expect(made.map((answer) => answer.status)).toEqual(made.map(() => status));
-    const authKeyId = expect.stringMatching(/^keyId-[0-9a-f]+$/) as unknown;
-    const authKey = expect.stringMatching(/^secret-[0-9a-f]+$/) as unknown;
-    for (const { json } of made) expect(json).toEqual({ authKeyId, authKey });
+    for (const answer of made) expect(answer).toMatchObject({ status, json: newKey });
     expect(refusalOf(await call("POST", path))).toBe("400 AUM0024");
     const listed = await call("GET", path);
     const createDateTime = clock.wallMs() / 1_000;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ConfigError } from "#core/errors.ts";
 import { control } from "#sandbox/control.ts";
 import { resolveOptions } from "#sandbox/options.ts";
+import { problemsIn } from "../config/support.ts";
 import { openSandbox } from "./open-sandbox.ts";
 
 describe("the sandbox's control interface", () => {
@@ -61,7 +61,7 @@ describe("the sandbox's control interface", () => {
     expect(sandbox.throttle.accept("Sim", "")).toMatchObject({ limit: 600, remaining: 599 });
   });
 
-  test.each([
+  const refused: [what: string, body: unknown, why: string][] = [
     ["faults", {}, "rates"],
     ["faults", "{", "not JSON"],
     ["faults", { rates: { flood: 1 } }, "flood"],
@@ -77,8 +77,10 @@ describe("the sandbox's control interface", () => {
     ["fleet", { remove: ["nobody"] }, "there is no SIM nobody"],
     ["fleet", { edit: [{ id: "nobody", set: {} }] }, "at least one field"],
     ["fleet", { delete: ["nobody"] }, "delete"],
-  ])(
-    "the control interface rejects a request to set %s with the body %j and gives the reason",
+  ];
+
+  test.each(refused)(
+    "the control interface rejects a request to set %s with the body %j: %s",
     async (what, body, why) => {
       const { send } = await openSandbox();
       const { status, json } = await send("POST", `/_sandbox/${what}`, { body });
@@ -110,27 +112,22 @@ describe("the sandbox's control interface", () => {
 });
 
 describe("sandbox options", () => {
+  const nonsense = {
+    port: -1,
+    brand: "X Y",
+    simIds: ["a", "a"],
+    groups: [{ groupId: "a/b" }],
+    userAuthKey: "secret-robot",
+    limits: { Nope: 1 } as object,
+    periodSeconds: 0,
+    faults: { reset: 2 },
+    latencyMs: [5, 1] as const,
+    mfaSecret: "018",
+  };
+
   test("all invalid sandbox options are reported together", () => {
-    const nonsense = {
-      port: -1,
-      brand: "X Y",
-      simIds: ["a", "a"],
-      groups: [{ groupId: "a/b" }],
-      userAuthKey: "secret-robot",
-      limits: { Nope: 1 } as object,
-      periodSeconds: 0,
-      faults: { reset: 2 },
-      latencyMs: [5, 1] as const,
-      mfaSecret: "018",
-    };
-    try {
-      resolveOptions(nonsense);
-      expect.unreachable();
-    } catch (thrown) {
-      expect(thrown).toBeInstanceOf(ConfigError);
-      const places = new Set((thrown as ConfigError).problems.map(({ where }) => where.replace(/\..*/, "")));
-      expect([...places].sort()).toEqual(Object.keys(nonsense).sort());
-    }
+    const places = problemsIn(() => resolveOptions(nonsense)).map((problem) => /^\w+/.exec(problem)?.[0]);
+    expect(new Set(places)).toEqual(new Set(Object.keys(nonsense)));
   });
 
   test("the sandbox reports a port that is already in use", async () => {

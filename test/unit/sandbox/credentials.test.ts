@@ -41,8 +41,7 @@ describe("Credential Sets with all operations", () => {
 
   test("a Credential Set shows when the platform last used it", async () => {
     const { call, sandbox, send, clock } = await openAll();
-    await call("POST", "/v1/credentials/a", { body: psk });
-    await call("POST", "/v1/credentials/b", { body: psk });
+    for (const id of ["a", "b"]) await call("POST", `/v1/credentials/${id}`, { body: psk });
     clock.pass(5_000);
     sandbox.state.credentials.noteUse("a");
     clock.pass(5_000);
@@ -52,7 +51,6 @@ describe("Credential Sets with all operations", () => {
     const nowSeconds = clock.wallMs() / 1_000;
     expect(a).toMatchObject({ lastUsedDateTime: nowSeconds - 5, updateDateTime: nowSeconds });
     expect(b).toMatchObject({ lastUsedDateTime: nowSeconds });
-    expect(() => sandbox.state.credentials.noteUse("c")).toThrow("no Credential Set c");
     const unknown = await send("POST", "/_sandbox/credentials-used", { body: { credentialsId: "c" } });
     expect(unknown).toMatchObject({ status: 400, json: { message: "there is no Credential Set c" } });
   });
@@ -66,14 +64,8 @@ describe("new Credential Sets", () => {
     const { status, json, text } = await call("POST", "/v1/credentials/mqtt-psk", { body: hushed });
     expect(status).toBe(201);
     const nowSeconds = Math.floor(clock.wallMs() / 1_000);
-    expect(json).toEqual({
-      credentialsId: "mqtt-psk",
-      description: "a key",
-      type: "psk",
-      credentials: {},
-      createDateTime: nowSeconds,
-      updateDateTime: nowSeconds,
-    });
+    const times = { createDateTime: nowSeconds, updateDateTime: nowSeconds };
+    expect(json).toEqual({ ...hushed, credentialsId: "mqtt-psk", credentials: {}, ...times });
     expect(text).not.toContain("hush");
     expect(sandbox.state.credentials.secretOf("mqtt-psk")).toEqual({ key: "hush" });
     expect(refusalOf(await call("POST", "/v1/credentials/mqtt-psk", { body: hushed }))).toBe("409 CRE0002");
