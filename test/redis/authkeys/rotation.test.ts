@@ -22,9 +22,20 @@ function changeAccount(harness: KeyHarness, callsOf: (parts: AuthKeyDeps) => Par
 }
 
 /** Begins a rotation and works on it, to its end unless it waits for longer than so many polls. */
-async function rotate(harness: KeyHarness, { replaceId, polls }: { replaceId?: string; polls?: number } = {}) {
+async function rotate(
+  harness: KeyHarness,
+  { replaceId, polls }: { replaceId?: string | undefined; polls?: number } = {},
+) {
   await harness.begin(replaceId);
   return harness.live(undefined, polls);
+}
+
+/** Rotates to the end, after which the new AuthKey is the only one. */
+async function rotateToEnd(harness: KeyHarness, replaceId?: string) {
+  const record = await rotate(harness, { replaceId });
+  expect(record.state).toBe("done");
+  expect(harness.ids()).toEqual([record.newId]);
+  return { ...record, newId: record.newId ?? "" };
 }
 
 /** Lets the platform reject each new AuthKey, for a reason that may repeat its secret. */
@@ -35,10 +46,8 @@ function rejectKeys(harness: KeyHarness, reasonFor: (secret: string) => Platform
 describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
   it("an AuthKey rotation completes from listing to revocation with an event for each change", async () => {
     const harness = setup(who);
-    const record = await rotate(harness);
-    expect(record).toMatchObject({ state: "done", oldId: harness.old });
-    const newId = record.newId ?? "";
-    expect(harness.ids()).toEqual([newId]);
+    const { newId, oldId, sealed } = await rotateToEnd(harness);
+    expect([oldId, sealed]).toEqual([harness.old, undefined]);
     expect(harness.inFile()).toEqual({ id: newId, isGood: true });
     expect(await harness.events()).toEqual([
       `authkey.created ${newId}`,
@@ -47,7 +56,6 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
       "authkey.revoked rotated",
       `authkey.rotated ${newId}`,
     ]);
-    expect(record.sealed).toBeUndefined();
   });
 
   it("an AuthKey rotation with both slots in use requires the user to name the AuthKey to revoke first", async () => {
@@ -58,13 +66,8 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
     expect(refused.reason).toContain(`To revoke one first, add --replace ${spare}.`);
     expect(refused.reason).toContain(`${harness.old} (created `);
     expect(harness.ids()).toEqual([harness.old, spare]);
-    const record = await rotate(harness, { replaceId: spare });
-    expect(record.state).toBe("done");
-    expect(harness.ids()).toEqual([record.newId]);
-    expect((await harness.events()).slice(1, 3)).toEqual([
-      "authkey.revoked replaced",
-      `authkey.created ${record.newId}`,
-    ]);
+    const { newId } = await rotateToEnd(harness, spare);
+    expect((await harness.events()).slice(1, 3)).toEqual(["authkey.revoked replaced", `authkey.created ${newId}`]);
   });
 
   it("an AuthKey rotation completes after lost responses to the creation and the revocation", async () => {
@@ -78,9 +81,7 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
       create: (signal) => (lose("create"), account.create(signal)),
       revoke: (id, signal) => (id === harness.old && lose("revoke"), account.revoke(id, signal)),
     }));
-    const record = await rotate(harness);
-    expect(record.state).toBe("done");
-    expect(harness.ids()).toEqual([record.newId]);
+    await rotateToEnd(harness);
     expect(lost).toEqual(["create", "create", "revoke", "revoke"]);
     expect(await harness.events()).toContain("authkey.revoked lost");
   });
@@ -100,21 +101,16 @@ describe("AuthKeys in use by another process", () => {
 
   it("an AuthKey rotation does not revoke the old AuthKey if its use starts at the last moment", async () => {
     const harness = setup();
-    let isThere = false;
     harness.change = ({ log, ...parts }) => {
       const move: typeof log.move = async (record, change, options) => {
-        const reply = await log.move(record, change, options);
-        if (change.state === "revoking" && !isThere) {
-          isThere = true;
-          await harness.users.say(harness.profile, "w-3", harness.old);
-        }
-        return reply;
+        if (change.state === "revoking") await harness.users.say(harness.profile, "w-3", harness.old);
+        return log.move(record, change, options);
       };
-      return { ...parts, log: { record: (profile) => log.record(profile), nowMs: () => log.nowMs(), move } };
+      return { ...parts, log: { ...log, move } };
     };
-    const waiting = await rotate(harness, { polls: 60 });
-    expect(waiting.state).toBe("active");
+    expect((await rotate(harness, { polls: 60 })).state).toBe("active");
     expect(harness.ids()).toContain(harness.old);
+    harness.change = (parts) => parts;
     await harness.users.say(harness.profile, "w-3", undefined);
     expect((await harness.live()).state).toBe("done");
   });

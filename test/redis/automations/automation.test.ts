@@ -168,8 +168,7 @@ describe("automations", () => {
   });
 
   it("an automation acts only on SIMs that match, have another class, and are still listed", async () => {
-    const condition = parseFilter("speedClass!=s1.slow and event.by=external");
-    const harness = await setup({ condition });
+    const harness = await setup({ condition: parseFilter("speedClass!=s1.slow and event.by=external") });
     const slow = await harness.appear(2, "s1.slow");
     const right = await harness.appear(3, "s1.minimum");
     const [gone = "", ...wrong] = await harness.appear(4, "s1.fast");
@@ -244,15 +243,25 @@ describe("automations", () => {
     expect(await a.log.record(b)).toMatchObject({ state: "active" });
   });
 
-  it("an automation stops before it exceeds its hourly limit and processes the rest on replay", async () => {
+  /** An automation that has acted on five events, and has stopped at the next two. */
+  const setupLimited = async () => {
     const harness = await setup({ maxPerHour: 5 });
     await harness.appear(5);
     await harness.handle();
     const late = await harness.appear(2);
     await harness.handle();
+    return { harness, late };
+  };
+
+  it("an automation stops before it exceeds its hourly limit", async () => {
+    const { harness } = await setupLimited();
     expect(harness.tasks.changed).toHaveLength(5);
     const reason = "it would act on more than 5 events within an hour (maxPerHour)";
     expect(await harness.log.record(harness.automation)).toMatchObject({ state: "stopped", reason });
+  });
+
+  it("an automation that stopped at its hourly limit processes the rest on replay", async () => {
+    const { harness, late } = await setupLimited();
     const runs = harness.runs();
     const { name } = harness.automation;
     await expect(runs.replay(name, 0)).rejects.toMatchObject({ code: "AUTOMATION_STATE_CONFLICT" });

@@ -77,21 +77,25 @@ it("a rotation of credentials that was quarantined completes after its release",
   expect((await harness.workToEnd()).state).toBe("done");
 });
 
-it("a rotation that was quarantined is continued by a request of a person, not by that of a schedule", async () => {
-  const { harness } = await setupRotation();
-  const { rotation, clock } = harness;
+/** What commands and schedules reach of a rotation. */
+function serviceOf({ rotation, clock, key }: RotationHarness): CredentialService {
   const kernel = {
     ...place,
     bounds: keptBounds,
     clock,
     workerRegistry: openWorkerRegistry(place),
     lifecycle: { onStop: (_: string, stop: () => Promise<void>) => onTestFinished(stop) },
-    config: { seal: { key: harness.key }, unread: [] },
+    config: { seal: { key }, unread: [] },
   } as unknown as Kernel;
-  const service = new CredentialService(kernel, { [rotation.name]: rotation });
+  return new CredentialService(kernel, { [rotation.name]: rotation });
+}
+
+it("a rotation that was quarantined is continued by a request of a person, not by that of a schedule", async () => {
+  const { harness } = await setupRotation();
+  const [service, { name }] = [serviceOf(harness), harness.rotation];
   const { signal } = new AbortController();
-  expect((await service.rotate(rotation.name, { by: "schedule:monthly", signal })).waitsFor).toBe("quarantined");
-  expect((await service.rotate(rotation.name, { by: "cli:anna", signal })).waitsFor).toBeNull();
+  expect((await service.rotate(name, { by: "schedule:monthly", signal })).waitsFor).toBe("quarantined");
+  expect((await service.rotate(name, { by: "cli:anna", signal })).waitsFor).toBeNull();
 });
 
 it("a rotation of an AuthKey that was quarantined waits, shows why, and completes after its release", async () => {
@@ -131,13 +135,10 @@ it("a schedule whose task kills three workers is paused, and shows why", async (
     return harness.poll({ ...harness.context, guard });
   });
   await harness.poll({ ...harness.context, guard: open() });
-  const record = await harness.record();
-  expect(record.execution).toBeUndefined();
-  expect(record.paused?.by).toBe("simfleet");
-  expect(record.last).toMatchObject({ result: "failed", reason });
+  expect(await harness.record()).toMatchObject({ paused: { by: "simfleet" }, last: { result: "failed", reason } });
+  expect((await harness.record()).execution).toBeUndefined();
   const types = ["schedule.failed", "schedule.failing", "schedule.paused"];
-  const emitted = (await harness.events()).map(({ type, fields }) => [type, fields.reason]);
-  expect(emitted).toEqual(types.map((type) => [type, reason]));
+  expect(await harness.events()).toMatchObject(types.map((type) => ({ type, fields: { reason } })));
 });
 
 it("a delivery that kills three workers fails, and can be sent again", async () => {
@@ -159,8 +160,8 @@ it("a delivery that kills three workers fails, and can be sent again", async () 
 const watching = { condition: everySim, maxPerHour: 9 };
 const noSims = { inventory: { store: { lookUp: () => Promise.resolve([]) } }, keyColumnOf: () => "simId" };
 
-it("an automation whose task kills three workers is stopped, and shows why", async () => {
-  const { redis, keys, open, dieThrice } = openGuards(place);
+/** An automation with an event that it acts on. */
+function setupAutomation({ redis, keys }: ReturnType<typeof openGuards>) {
   const log = automationLog({ redis, keys, bounds: keptBounds });
   const profile = "default";
   const action = { job: "sync", profile } as const;
@@ -170,29 +171,33 @@ it("an automation whose task kills three workers is stopped, and shows why", asy
     const deps = { ...noSims, redis, keys, log, guard, clock: systemClock, tasks: { begin } };
     return actOn(automation, [event], deps as unknown as AutomationDeps);
   };
-  await dieThrice(act);
-  await act(open(), () => expect.unreachable("it was begun again"));
-  expect(await log.record(automation)).toMatchObject({ state: "stopped", reason });
   const feed = new Feed({ redis, keys, clock: systemClock, bounds: keptBounds });
+  return { log, automation, act, feed };
+}
+
+it("an automation whose task kills three workers is stopped, and shows why", async () => {
+  const guards = openGuards(place);
+  const { log, automation, act, feed } = setupAutomation(guards);
+  await guards.dieThrice(act);
+  await act(guards.open(), () => expect.unreachable("it was begun again"));
+  expect(await log.record(automation)).toMatchObject({ state: "stopped", reason });
   const { events } = await feed.after(beforeAll, 10);
-  expect(events.map(({ type, fields }) => [type, fields.reason])).toEqual([["automation.stopped", reason]]);
+  expect(events).toMatchObject([{ type: "automation.stopped", fields: { reason } }]);
 });
 
 it("a file of a drop folder that kills three workers is moved to failed/", async () => {
   const { open, dieThrice } = openGuards(place);
   const harness = new FolderHarness();
-  const submit = harness.runs.submit.bind(harness.runs);
   harness.write("fleet.csv");
   await dieThrice(async (guard, here) => {
     harness.runs.submit = here;
     const worker = harness.worker(guard);
     for (let round = 0; round < 3; round += 1) await harness.fingerprint(settleMs, worker);
   });
-  harness.runs.submit = submit;
+  harness.runs.submit = () => expect.unreachable("it was submitted again");
   const last = harness.worker(open());
   for (let round = 0; round < 3; round += 1) await harness.fingerprint(settleMs, last);
-  expect(harness.runs.submitted).toEqual([]);
-  expect(harness.files("failed")).toEqual(["fleet.RUN.csv", "fleet.RUN.problem.txt"]);
-  expect(harness.files("processing")).toEqual([]);
+  const [failed, processing] = [harness.files("failed"), harness.files("processing")];
+  expect({ failed, processing }).toEqual({ failed: ["fleet.RUN.csv", "fleet.RUN.problem.txt"], processing: [] });
   expect(harness.runs.reported).toEqual(["file.taken fleet.csv", `file.rejected fleet.csv ${reason}`]);
 });

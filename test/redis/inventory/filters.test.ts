@@ -107,10 +107,9 @@ describe("a field with more than 64 values", () => {
     const { profile, sims } = await setup(records);
     const filter = parseFilter(text);
     const meant = compared(sims, records, filter);
-    const read = vi.spyOn(inventory, "read");
+    using read = vi.spyOn(inventory, "read");
     expect(await counted(profile, filter)).toBe(meant.length);
     expect(read.mock.calls.length > 0, text).toBe(how === "read");
-    read.mockRestore();
     expect(await found(profile, filter)).toEqual(meant);
   });
 });

@@ -145,20 +145,16 @@ describe("two rows of one SIM", () => {
     return { fleet, key, run, settleRest };
   }
 
-  it.each([
-    ["a known SIM", true, "a"],
-    ["a known SIM", true, "b"],
-    ["a SIM that no sync has read", false, "a"],
-    ["a SIM that no sync has read", false, "b"],
-  ])(
-    "two rows of one SIM keep the fields of both when their calls overlap: %s (known: %s), %s is answered first",
-    async (_, isKnown, first) => {
+  it.each([true, false].flatMap((isKnown) => ["a", "b"].map((first) => ({ isKnown, first }))))(
+    "two rows of one SIM, known by a sync: $isKnown, keep the fields of both when $first is answered first",
+    async ({ isKnown, first }) => {
       const { fleet, key, run, answer } = await setupRows([[1, 1]], isKnown ? setup : setupUnread);
       // The platform has set a before b.
       const [a, b] = [answer(0, "a", { a: "a" }), answer(1, "b", { a: "a", b: "b" })];
-      const answers = first === "a" ? [a, b] : [b, a];
-      if (isKnown) for (const one of answers) await fleet.ledger.settle(run, 0, [one], noCounts);
-      else await fleet.ledger.settle(run, 0, answers, noCounts);
+      const [one, other] = first === "a" ? [a, b] : [b, a];
+      for (const answers of isKnown ? [[one], [other]] : [[one, other]]) {
+        await fleet.ledger.settle(run, 0, answers, noCounts);
+      }
       expect((await fleet.known()).get(key)?.tags).toEqual({ a: "a", b: "b" });
     },
   );

@@ -11,7 +11,7 @@ import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
-import { begunAtMs, keptBounds, readResults, settledAs, submit, wavesOf } from "./run-of.ts";
+import { begunAtMs, keptBounds, readResults, rowAs, submit, wavesOf } from "./run-of.ts";
 import { workContext } from "./work-context.ts";
 
 const { redis, keys } = openTestRedis();
@@ -50,13 +50,7 @@ async function outcomes(runId: string): Promise<string[]> {
 
 it("a segment whose process died after its last row was settled is packed by the next one", async () => {
   const head = await submit(ledger, [[1, 1]]);
-  const rows = [0, 1].map((place) => ({
-    place,
-    key: `8942300000000000${place}`,
-    weight: 1,
-    settled: settledAs("done"),
-  }));
-  await ledger.settle(head, 0, rows, { calls: 2, throttled: 0 });
+  await ledger.settle(head, 0, [rowAs("done", 0), rowAs("done", 1)], { calls: 2, throttled: 0 });
   expect(await ledger.state(head.runId)).toBe("completed");
   expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(1);
   const context = workContext(collaborators, { account: () => Promise.reject(new Error("no call")) as never });

@@ -6,17 +6,11 @@ import { Feed } from "#events/feed.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { StoredRow } from "#jobs/runs/ledger/packing.ts";
 import { keysWithin, openTestRedis } from "../../support/redis.ts";
-import { begunAtMs, keptBounds, runOf, settledAs, submit, wavesOf } from "./run-of.ts";
+import { begunAtMs, keptBounds, rowAs, runOf, submit, wavesOf } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
 const noCounts = { calls: 0, throttled: 0 };
-const doneAt = (place: number, weight = 1) => ({
-  place,
-  key: `8942300000${place}`,
-  weight,
-  settled: settledAs("done"),
-});
 
 /** A ledger and a feed in which no other test writes. */
 function setup() {
@@ -74,7 +68,7 @@ describe("runs in progress", () => {
     expect(await ledger.run(head.runId)).toMatchObject(ending);
     const endedAtMs = Number(await redis.hget(keys.run(head.runId), "finishedAtMs"));
     await systemClock.sleep(2);
-    await ledger.settle(head, 0, [doneAt(0)], noCounts);
+    await ledger.settle(head, 0, [rowAs("done")], noCounts);
     await ledger.release(head.runId, "one");
     const ended = await ledger.run(head.runId);
     expect(ended).toMatchObject({ isEnding: false, tally: { done: 1, cancelled: 2, pending: 0 } });
@@ -96,11 +90,10 @@ describe("runs in progress", () => {
 
   it("a run is aborted with a reason by a failed canary row or by too many failures", async () => {
     const canary = await submit(ledger, [[1, 1], [1]], { waves: wavesOf([2, 1]) });
-    const failed = { place: 0, key: "89423", weight: 1, settled: settledAs("rejected") };
-    expect((await ledger.settle(canary, 0, [failed], noCounts)).state).toBe("aborted");
+    expect((await ledger.settle(canary, 0, [rowAs("rejected")], noCounts)).state).toBe("aborted");
     expect(await ledger.run(canary.runId)).toMatchObject({ reason: "a canary row failed", tally: { cancelled: 2 } });
     const limited = await submit(ledger, [[2, 1, 1]], { maxFailures: 1 });
-    expect((await ledger.settle(limited, 0, [{ ...failed, weight: 2 }], noCounts)).state).toBe("aborted");
+    expect((await ledger.settle(limited, 0, [rowAs("rejected", 0, 2)], noCounts)).state).toBe("aborted");
     expect((await ledger.run(limited.runId)).reason).toBe("2 rows failed or were rejected, more than the 1 allowed");
   });
 
@@ -114,7 +107,7 @@ describe("runs in progress", () => {
     await expect(ledger.move("r-none", "paused", ["running"])).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
     expect(await ledger.state("r-none")).toBe("gone");
     const gone = { runId: "r-none", profile: "default" };
-    expect(await ledger.settle(gone, 0, [doneAt(0)], noCounts)).toMatchObject({ state: "gone" });
+    expect(await ledger.settle(gone, 0, [rowAs("done")], noCounts)).toMatchObject({ state: "gone" });
   });
 });
 
@@ -122,9 +115,8 @@ describe("the list of runs", () => {
   it("runs are read newest first, a few at a time, and each once", async () => {
     const { own } = setup();
     const ids: string[] = [];
-    for (let i = 0; i < 7; i += 1) {
-      const { runId } = await submit(own, [[1]], { createdAtMs: begunAtMs + Math.floor(i / 2) });
-      ids.push(runId);
+    for (const after of [0, 0, 1, 1, 2, 2, 3]) {
+      ids.push((await submit(own, [[1]], { createdAtMs: begunAtMs + after })).runId);
     }
     const seen: string[] = [];
     for await (const { runId } of own.newest(undefined, 3)) seen.push(runId);
@@ -153,29 +145,17 @@ describe("memory use of runs", () => {
     const rows = 100_000;
     const size = 500;
     const { own, keys: ownKeys } = setup();
-    const before = await usedBytes();
     const weights = Array.from({ length: rows / size }, () => Array.from({ length: size }, () => 1));
     const head = await submit(own, weights, {}, ({ index }) => realRow(index));
-    const submitted = ((await usedBytes()) - before) / rows;
     for (const [segment, places] of weights.entries()) {
-      const settled = places.map((_, place) => realSettlement(place));
-      await own.settle(head, segment, settled, { calls: size, throttled: 0 });
+      await own.settle(head, segment, places.map(realSettlement), { calls: size, throttled: 0 });
       expect(await own.finishSegment(head, segment)).toBe(true);
     }
-    const finished = ((await usedBytes()) - before) / rows;
     const sizes = (await redis.keys(`${ownKeys.prefix}:*`)).map((key) => redis.memory("USAGE", key, "SAMPLES", 0));
     const byKey = (await Promise.all(sizes)).reduce<number>((sum, bytes) => sum + Number(bytes), 0);
-    console.log(
-      `Redis bytes a row: ${submitted.toFixed(1)} submitted, ${finished.toFixed(1)} finished, ${(byKey / rows).toFixed(1)} by MEMORY USAGE`,
-    );
     expect((await own.run(head.runId)).state).toBe("completed");
     expect(byKey / rows).toBeLessThanOrEqual(150);
   }, 600_000);
-
-  /** Also what other tests do to the same Redis meanwhile; to be read, not to be asserted. */
-  async function usedBytes(): Promise<number> {
-    return Number(/^used_memory:(\d+)/m.exec(await redis.info("memory"))?.[1]);
-  }
 });
 
 /** A row with a SIM's 19 digits that follow no other, and three columns of the kind that people have. */
@@ -191,7 +171,7 @@ function realRow(index: number): StoredRow {
   return { index, line: index + 2, key: simId, inputs: ["s1.fast"], cells, weight: 1, before: ["s1.slow"] };
 }
 
-function realSettlement(place: number) {
+function realSettlement(_: number, place: number) {
   const finishedAtMs = begunAtMs + randomInt(3_600_000);
   const settled = { outcome: "done", reason: "", previous: ["s1.slow"], attempts: 1, finishedAtMs } as const;
   return { place, key: `8942300000${place}`, weight: 1, settled };
@@ -205,9 +185,9 @@ describe("run events in the feed", () => {
     await own.move(runId, "paused", ["running", "paused"], { reason: "lunch", by: "cli:ben" });
     await own.move(runId, "paused", ["running", "paused"], { reason: "a long lunch" });
     await own.move(runId, "running", ["paused", "running"], { by: "cli:ben" });
-    await own.settle(run, 0, [doneAt(0), doneAt(1, 2)], noCounts);
-    await own.settle(run, 1, [doneAt(0)], noCounts);
-    await own.settle(run, 1, [doneAt(0)], noCounts);
+    await own.settle(run, 0, [rowAs("done"), rowAs("done", 1, 2)], noCounts);
+    await own.settle(run, 1, [rowAs("done")], noCounts);
+    await own.settle(run, 1, [rowAs("done")], noCounts);
     await own.move(runId, "cancelled", ["running"]).catch(() => undefined);
     const reported = await readReported(runId);
     expect(reported.map(({ type, fields }) => [type, fields.done, fields.pending, fields.by])).toEqual([
@@ -221,8 +201,7 @@ describe("run events in the feed", () => {
   it("the feed contains why a run was aborted and how many rows were cancelled", async () => {
     const { own, readReported } = setup();
     const aborted = await submit(own, [[1, 1, 1]], { maxFailures: 0 });
-    const failed = { ...doneAt(0), settled: settledAs("failed") };
-    await own.settle({ runId: aborted.runId, profile: "default" }, 0, [failed], noCounts);
+    await own.settle({ runId: aborted.runId, profile: "default" }, 0, [rowAs("failed")], noCounts);
     expect((await readReported(aborted.runId)).at(-1)).toMatchObject({
       type: "run.aborted",
       fields: { failed: "1", cancelled: "2", reason: expect.stringContaining("more than the 0 allowed") },

@@ -13,7 +13,7 @@ import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
-import { begunAtMs, keptBounds, readResults, runOf } from "./run-of.ts";
+import { begunAtMs, keptBounds, readResults, rowAs, runOf } from "./run-of.ts";
 import { runServiceOn } from "./run-service.ts";
 import { sendSms, terminate } from "./unsafe-operations.ts";
 import { workContext } from "./work-context.ts";
@@ -66,9 +66,14 @@ class Fleet {
     return head;
   }
 
-  async start(segments: readonly string[][], inputs: readonly string[], operation = setSpeedClass): Promise<RunHead> {
+  async start(
+    segments: readonly string[][],
+    inputs: readonly string[],
+    operation = setSpeedClass,
+    state: Parameters<Ledger["commit"]>[1] = "running",
+  ): Promise<RunHead> {
     const head = await this.draft(segments, inputs, { operations: [operation] });
-    await ledger.commit(head, "running", head.runId);
+    await ledger.commit(head, state, head.runId);
     return head;
   }
 
@@ -178,8 +183,7 @@ describe("two runs that set the same field", () => {
 
   it("a run is as old as its start, not as its submission", async () => {
     const fleet = new Fleet();
-    const waiting = await fleet.draft([["a"]], ["slow"]);
-    await ledger.commit(waiting, "awaiting-approval", waiting.runId);
+    const waiting = await fleet.start([["a"]], ["slow"], setSpeedClass, "awaiting-approval");
     const running = await fleet.start([["a", "b"]], ["fast"]);
     expect((await ledger.run(running.runId)).supersedes).toEqual([]);
     await service.control.approve(waiting.runId, "cli:ben");
@@ -238,10 +242,9 @@ describe("runs that share SIMs", () => {
 
 describe("the start of a run while calls of an older one are in flight", () => {
   it("its calls come after those in flight, so that its values stay", async () => {
-    const fleet = new Fleet();
+    const { fleet, older } = await setup([["a", "b"]]);
     const { promise, resolve: answer } = Promise.withResolvers<void>();
     fleet.gate = promise;
-    const older = await fleet.start([["a", "b"]], ["slow"]);
     const working = fleet.work(older);
     await until("a call is in flight", () => fleet.calls.length === 1);
     const newer = await fleet.start([["a", "b"]], ["fast"]);
@@ -402,11 +405,8 @@ it("a plan counts the SIMs with pending changes by run, each SIM once", async ()
   const classes = await fleet.start([["a", "b"], ["c"]], ["slow"]);
   await service.control.pause(classes.runId);
   await new Fleet().start([["a"]], ["slow"]);
-  const waiting = await fleet.draft([["a"]], ["slow"]);
-  await ledger.commit(waiting, "awaiting-approval", waiting.runId);
-  const settled = { outcome: "done", reason: "", previous: undefined, attempts: 1, finishedAtMs: begunAtMs } as const;
-  const done = [{ place: 0, key: "c", weight: 1, settled }];
-  await ledger.settle(classes, 1, done, { calls: 1, throttled: 0 });
+  await fleet.start([["a"]], ["slow"], setSpeedClass, "awaiting-approval");
+  await ledger.settle(classes, 1, [{ ...rowAs("done"), key: "c" }], { calls: 1, throttled: 0 });
   const countsOf = async (inputs: string[], operation: SimOperation) => {
     const head = await fleet.draft([["a", "c"], ["x"]], inputs, { operations: [operation] });
     return (await compareDraft({ draftId: head.runId, head }, ledger)).supersedes;

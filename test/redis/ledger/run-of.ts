@@ -92,6 +92,11 @@ export function settledAs(outcome: Settled["outcome"], attempts = 1): Settled {
   return { outcome, reason: "because", previous: ["s1.slow"], attempts, finishedAtMs: begunAtMs + attempts };
 }
 
+/** A row that ended like this, as the ledger settles it. */
+export function rowAs(outcome: Settled["outcome"], place = 0, weight = 1) {
+  return { place, key: `8942300000${place}`, weight, settled: settledAs(outcome) };
+}
+
 /** How much of the past tests keep. */
 export const keptBounds = { keepMs: 86_400_000, maxEvents: 1_000_000 };
 

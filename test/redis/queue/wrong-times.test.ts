@@ -1,6 +1,6 @@
 /** Times that a wrong clock has written do not make work wait until the right clock is as late. */
 import type { Job } from "bullmq";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { minuteMs, systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { profileJobs, workQueues } from "#engine/queue/work-queues.ts";
@@ -17,6 +17,8 @@ const workerRegistry = openWorkerRegistry({ redis, keys });
 const parts = { connect, keys, clock: systemClock, workerRegistry, lifecycle };
 const dayMs = 1_440 * minuteMs;
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
+
+const ending = () => Promise.resolve({ kind: "ended" } as const);
 
 /** Acts as a process whose clock is ahead by an hour. */
 async function actAhead(act: () => Promise<unknown>): Promise<void> {
@@ -49,17 +51,14 @@ it("work of a profile that a process with a fast clock has delayed starts soon",
   const jobs = profileJobs("far", "the-work", parts);
   const queue = await jobs.queue("default");
   await actAhead(() => queue.add("later", { profile: "default" }, { jobId: "later", delay: 5_000 }));
-  const worked: string[] = [];
+  const work = vi.fn(ending);
   const working = await jobs.consume("default", {
-    work: (profile) => {
-      worked.push(profile);
-      return Promise.resolve({ kind: "ended" });
-    },
+    work,
     status: () => Promise.resolve("none"),
     onIncident: () => undefined,
   });
   onTestFinished(() => working.stop());
-  await until("the work was taken", () => worked.length > 0);
+  await until("the work was taken", () => work.mock.calls.length > 0);
 });
 
 /** A key of a queue that Redis wrote before its clock was set back a day. */
@@ -81,17 +80,9 @@ it("a lock, a hold and a check for stalled jobs that expire in a day are shorten
 });
 
 it("a queue that is held longer than any hold does not count as idle", async () => {
-  const queues = runQueues({ ...parts, ledger });
-  const queue = await queues.queue("held");
-  const worker = new QueueWorker({
-    ...parts,
-    redis,
-    queue,
-    atOnce: 1,
-    onIncident: () => undefined,
-    restore: () => undefined,
-    work: () => Promise.resolve({ kind: "ended" } as const),
-  });
+  const queue = await runQueues({ ...parts, ledger }).queue("held");
+  const never = { onIncident: () => undefined, restore: () => undefined };
+  const worker = new QueueWorker({ ...parts, ...never, redis, queue, atOnce: 1, work: ending });
   await worker.start();
   onTestFinished(() => worker.stop());
   await expireInADay(queue.toKey("limiter"), String(Number.MAX_SAFE_INTEGER));

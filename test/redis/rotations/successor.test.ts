@@ -200,9 +200,7 @@ describe("rotations that cannot continue", () => {
     expect(harness.sets).toEqual({ [harness.rotation.credentialsId]: oldSecret });
     const failed = (await harness.events()).find(({ type }) => type === "credential.failed");
     expect(failed?.fields).toMatchObject({ sinks: `file ${harness.sinkFile}` });
-    expect(failed?.fields.reason).toMatch(
-      /the sink webhook 127.0.0.1:\d+ did not accept the new secret: it returned 410/,
-    );
+    expect(failed?.fields.reason).toMatch(/sink webhook 127.0.0.1:\d+ did not accept the new secret: it returned 410/);
     // It can be started again.
     await harness.begin();
     expect((await harness.workToEnd()).state).toBe("done");
@@ -313,5 +311,4 @@ it("a finished rotation leaves no secret registered for scrubbing", async () => 
   await harness.workToEnd();
   const left = liveSecrets().filter((secret) => !known.has(secret) && secret === harness.handed);
   expect(left).toEqual([]);
-  expect(new Secret("x").toString()).toBe("[secret]");
 });

@@ -130,7 +130,11 @@ describe("scheduled times", () => {
     harness.nowMs = dueMs + laterMs;
     await harness.poll();
     expect(harness.begunKeys).toEqual([keyAtThree]);
-    const amounts = Array.from({ length: 200 }, (_, i) => jitterOf(harness.schedule, dueMs + i * 3_600_000));
+  });
+
+  it("the jitter of a schedule spreads its times over the whole delay that is allowed", async () => {
+    const { schedule, nowMs } = await setup("02:30:00", { ...hourly, jitterMs: 600_000 });
+    const amounts = Array.from({ length: 200 }, (_, i) => jitterOf(schedule, nowMs + i * 3_600_000));
     expect(Math.max(...amounts)).toBeLessThan(600_000);
     expect(Math.max(...amounts)).toBeGreaterThan(540_000);
     expect(Math.min(...amounts)).toBeLessThan(60_000);
@@ -189,10 +193,8 @@ describe("scheduled times with a window", () => {
     await harness.lookAt("2026-11-22T03:15:15.001Z");
     expect(harness.begunKeys).toEqual(before);
     expect((await harness.record()).last).toMatchObject(late);
-    expect((await harness.events()).at(-1)).toMatchObject({
-      type: "schedule.missed",
-      fields: { times: "1", madeUp: "no", reason: late.reason },
-    });
+    const fields = { times: "1", madeUp: "no", reason: late.reason };
+    expect((await harness.events()).at(-1)).toMatchObject({ type: "schedule.missed", fields });
   });
 
   it("a task that cannot start within its window has failed, with the reason", async () => {

@@ -149,23 +149,15 @@ describe("an export", () => {
   });
 
   it.each([
-    ["a last line that was cut", "295050000000001,202", /Line 2 of the export has 2 cells of 8: it is not whole/],
-    [
-      "no number of bytes",
-      "295050000000001,DATE,a,x,1,1,1,x\n",
-      /Line 2 of the export has a number of bytes that is none/,
-    ],
-    [
-      "another form of date",
-      "295050000000001,2099-05,a,1,1,1,1,x\n",
-      /Line 2 of the export has no date such as 209905/,
-    ],
-    ["no IMSI", "sim-1,DATE,a,1,1,1,1,x\n", /Line 2 of the export has no IMSI/],
+    ["a last line that was cut", "295050000000001,202", "2 cells of 8: it is not whole"],
+    ["no number of bytes", "295050000000001,DATE,a,x,1,1,1,x\n", "a number of bytes that is none"],
+    ["another form of date", "295050000000001,2099-05,a,1,1,1,1,x\n", "no date such as 209905"],
+    ["no IMSI", "sim-1,DATE,a,1,1,1,1,x\n", "no IMSI"],
   ])("with %s changes nothing", async (_, line, reason) => {
     const { harness } = await setup();
     const [before, crossed] = [await harness.usageOf(1, "month"), await harness.crossed()];
     await harness.giveFile((date) => header + line.replace("DATE", date));
-    await expect(harness.sync()).rejects.toThrow(reason);
+    await expect(harness.sync()).rejects.toThrow(`Line 2 of the export has ${reason}`);
     expect([await harness.usageOf(1, "month"), await harness.crossed()]).toEqual([before, crossed]);
   });
 

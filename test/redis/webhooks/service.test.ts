@@ -1,9 +1,10 @@
 /** The webhook service: what it lists of webhooks and deliveries, page by page, and its operations. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.ts";
 import { deliveryQueues } from "#jobs/webhooks/work.ts";
+import type { WorkResult } from "#engine/queue/job-result.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { WebhookService } from "#jobs/webhooks/open.ts";
 import { keysWithin, openTestRedis } from "../../support/redis.ts";
@@ -80,6 +81,18 @@ describe("the list of webhooks", () => {
 });
 
 describe("the list of deliveries", () => {
+  /** The ids of all deliveries, page by page. */
+  const pagedIds = async (runs: WebhookService, limit: number): Promise<string[]> => {
+    const seen: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await runs.deliveries({ limit, cursor });
+      expect(page.deliveries.length).toBeLessThanOrEqual(limit);
+      seen.push(...page.deliveries.map(({ deliveryId }) => deliveryId));
+      cursor = page.nextCursor;
+    }
+    return seen;
+  };
+
   it("the list of deliveries is paged newest first and shows each delivery once", async () => {
     const { harness, runs } = setup();
     const events = Array.from({ length: 25 }, (_, n) => eventOf(n, n % 3 === 0 ? { profile: "plant" } : {}));
@@ -87,17 +100,7 @@ describe("the list of deliveries", () => {
     const wanted = events
       .toReversed()
       .flatMap(({ id, profile }) => [...(profile === "plant" ? [`plant.${id}`] : []), `ops.${id}`, `chat.${id}`]);
-    for (const limit of [1, 2, 7, 100]) {
-      const seen: string[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await runs.deliveries({ limit, cursor });
-        expect(page.deliveries.length).toBeLessThanOrEqual(limit);
-        seen.push(...page.deliveries.map(({ deliveryId }) => deliveryId));
-        cursor = page.nextCursor ?? undefined;
-      } while (cursor !== undefined);
-      expect(seen).toEqual(wanted);
-    }
+    for (const limit of [1, 2, 7, 100]) expect(await pagedIds(runs, limit)).toEqual(wanted);
   });
 
   it("the list of deliveries can be filtered by webhook and state", async () => {
@@ -160,17 +163,14 @@ describe("deliveries sent again manually", () => {
 
   it("a delivery sent again manually does not wait for its next attempt", async () => {
     const { queues, id } = await setupRedelivered();
-    const turns: string[] = [];
+    const work = vi.fn<(job: { eventId: string }) => Promise<WorkResult>>(() => Promise.resolve({ kind: "ended" }));
     const working = await queues.consume("ops", {
-      work: ({ eventId }) => {
-        turns.push(eventId);
-        return Promise.resolve({ kind: "ended" });
-      },
+      work,
       atOnce: 1,
       restore: () => undefined,
       onIncident: ({ message }) => expect.unreachable(message),
     });
-    await expect.poll(() => turns).toEqual([id]);
+    await expect.poll(() => work.mock.calls.map(([{ eventId }]) => eventId)).toEqual([id]);
     expect(await queues.isServed("ops")).toBe(true);
     await working.stop();
   });
