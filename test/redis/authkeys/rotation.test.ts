@@ -103,8 +103,9 @@ describe("AuthKeys in use by another process", () => {
     const harness = setup();
     harness.change = ({ log, ...parts }) => {
       const move: typeof log.move = async (record, change, options) => {
+        const reply = await log.move(record, change, options);
         if (change.state === "revoking") await harness.users.say(harness.profile, "w-3", harness.old);
-        return log.move(record, change, options);
+        return reply;
       };
       return { ...parts, log: { ...log, move } };
     };

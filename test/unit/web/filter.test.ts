@@ -16,11 +16,8 @@ describe("filters written by the dashboard", () => {
     "",
     "#1",
   ])("a filter written by the dashboard parses back to the value %j", (value) => {
-    expect(parseFilter(equals("tags.site", value)).expression).toEqual({
-      kind: "=",
-      field: "tags.site",
-      values: [value],
-    });
+    const { expression } = parseFilter(equals("tags.site", value));
+    expect(expression).toEqual({ kind: "=", field: "tags.site", values: [value] });
   });
 
   it("a condition of the filter builder is complete with a field and the value that its operator needs", () => {
