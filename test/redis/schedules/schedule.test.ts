@@ -10,6 +10,7 @@ import { change, ScheduleDeps } from "./schedule-harness.ts";
 
 const place = openTestRedis();
 const hourly = { cron: "0 * * * *" };
+const daily = { cron: "0 3 * * *" };
 
 /** What commands and requests reach. */
 function serviceOf({ log, context, schedule }: ScheduleDeps): ScheduleService {
@@ -42,13 +43,18 @@ function logUntilDeath({ log }: ScheduleDeps, moves: number): ScheduleDeps["log"
 const keyAtThree = "nightly-20261122T030000Z";
 
 describe("scheduled times", () => {
-  it("a scheduled task starts once for any number of polls and is followed to its end", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
-    expect(new Date(await harness.poll()).toISOString()).toBe("2026-11-22T03:00:00.000Z");
+  it("a scheduled task starts once for any number of polls", async () => {
+    const harness = await setup("02:59:00", daily);
+    expect(await harness.poll()).toBe(Date.parse("2026-11-22T03:00:00Z"));
     expect(harness.tasks.begun).toEqual([]);
     await harness.lookAt("2026-11-22T03:00:00.120Z");
     await harness.lookAt("2026-11-22T03:00:30Z");
     expect(harness.begunKeys).toEqual([keyAtThree]);
+  });
+
+  it("a scheduled task is followed to its end", async () => {
+    const harness = await setup("02:59:00", daily);
+    await harness.lookAt("2026-11-22T03:00:00.120Z");
     harness.tasks.end(keyAtThree, "done", "12 SIMs listed");
     await harness.lookAt("2026-11-22T03:01:00Z");
     expect((await harness.record()).last).toMatchObject({ result: "done", reason: "12 SIMs listed" });
@@ -58,11 +64,11 @@ describe("scheduled times", () => {
       ["schedule.started", { schedule: "nightly", execution: keyAtThree, job: "sync", due, cause: keyAtThree }],
       ["schedule.completed", expect.objectContaining({ seconds: "60", reason: "12 SIMs listed" })],
     ]);
-    expect(new Date(await harness.poll()).toISOString()).toBe("2026-11-23T03:00:00.000Z");
+    expect(await harness.poll()).toBe(Date.parse("2026-11-23T03:00:00Z"));
   });
 
   it("a scheduled task is started by only one of many processes", async () => {
-    const harness = await setup("02:59:00", { cron: "0 3 * * *" });
+    const harness = await setup("02:59:00", daily);
     harness.nowMs = Date.parse("2026-11-22T03:00:00Z");
     await Promise.all(Array.from({ length: 12 }, () => harness.poll()));
     expect(harness.begunKeys).toHaveLength(1);

@@ -4,26 +4,21 @@ import { loadConfig } from "#config/load.ts";
 import { Secret } from "#core/secrets/secret.ts";
 import { answer, clientFor, type Handler, refusalOf, startOpenPlatform } from "./support.ts";
 
+const secrets = ["secret-auth-key", "api-key-1", "token-1", "the-psk-value"];
+const echo = `no ${secrets.join(" ")} here`;
+const bodies = [echo, JSON.stringify({ code: echo, message: echo }), `<title>${echo}</title>`];
+const psk = { credentialsId: "c1", type: "psk", credentials: { key: new Secret("the-psk-value") } };
+
 // Shows S1.
 it("the client shows no secret in any error, regardless of what the platform echoes", async () => {
-  const secrets = ["secret-auth-key", "api-key-1", "token-1", "the-psk-value"];
-  let echo: Handler = () => undefined;
-  await using platform = await startOpenPlatform((request, response) => echo(request, response));
+  let reply: Handler = () => undefined;
+  await using platform = await startOpenPlatform((request, response) => reply(request, response));
   await using client = clientFor(platform.url);
   await client.whoAmI();
-  const input = {
-    credentialsId: "c1",
-    type: "psk",
-    credentials: { key: new Secret("the-psk-value") },
-  };
   for (const status of [200, 201, 302, 400, 403, 404, 500, 503]) {
-    for (const wrap of [
-      (t: string) => t,
-      (t: string) => JSON.stringify({ code: t, message: t }),
-      (t: string) => `<title>${t}</title>`,
-    ]) {
-      echo = (_request, response) => answer(response, status, wrap(`no ${secrets.join(" ")} here`));
-      const error = await refusalOf(client.call(createCredential, input));
+    for (const body of bodies) {
+      reply = (_request, response) => answer(response, status, body);
+      const error = await refusalOf(client.call(createCredential, psk));
       const shown = `${error.stack} ${JSON.stringify(error)} ${String(error.cause)} ${error.platformCode}`;
       for (const secret of secrets) expect(shown).not.toContain(secret);
     }

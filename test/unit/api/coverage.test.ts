@@ -89,6 +89,15 @@ const claims = {
   iat: nowSeconds,
 };
 
+const base64url = (text: string): string => Buffer.from(text).toString("base64url");
+/** A token without a signature. */
+const none = `${base64url('{"alg":"none"}')}.${base64url(JSON.stringify(claims))}.`;
+
+/** A token that takes the public key for a shared secret. */
+function sharedBy({ pem }: Signer): Promise<string> {
+  return new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(pem));
+}
+
 const noKeySet = {
   code: "PLATFORM_RESPONSE_INVALID",
   message: expect.stringMatching(/without a key set. Check SIMFLEET_JWKS_URL/) as unknown,
@@ -153,11 +162,7 @@ describe("token claims", () => {
 
   it("a forged token makes the pair unusable, and the error does not show the token", async () => {
     const [real, forger] = [await makeSigner("ES256", "k1"), await makeSigner("ES256", "k1")] as [Signer, Signer];
-    const none = `${Buffer.from('{"alg":"none"}').toString("base64url")}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.`;
-    const shared = await new SignJWT(claims)
-      .setProtectedHeader({ alg: "HS256" })
-      .sign(new TextEncoder().encode(real.pem));
-    for (const token of [await forger.sign(claims), none, shared, "x", `${await real.sign(claims)}x`]) {
+    for (const token of [await forger.sign(claims), none, await sharedBy(real), "x", `${await real.sign(claims)}x`]) {
       for (const changes of [{ tokenVerification: { publicKeyPem: real.pem } }, {}]) {
         const publish = (response: ServerResponse): void => answer(response, 200, { keys: [real.jwk] });
         const { platform, client } = await setup([token], publish, changes);

@@ -152,28 +152,30 @@ describe("paths of operations", () => {
   });
 });
 
+/** What makes each operation of this description. */
+const makersOf = (description: ReturnType<typeof of>) => ({
+  listCredentials: () => listCredentials(description),
+  updateCredential: () => updateCredential(description),
+  deleteCredential: () => deleteCredential(description),
+  listAuthKeys: () => listAuthKeys(description, user),
+  createAuthKey: () => createAuthKey(description, user),
+  revokeAuthKey: () => revokeAuthKey(description, user),
+  listGroups: () => listGroups(description, root),
+  getSim: () => getSim(description),
+  getSimStatusHistory: () => getSimStatusHistory(description),
+  putGroupConfiguration: () => putGroupConfiguration(description, root),
+  exportUsage: () => exportUsage(description),
+  getExportedFile: () => getExportedFile(description),
+  renewToken: () => renewToken(description),
+});
+
 describe("operations of platform definitions", () => {
   it("every path that a platform definition may contain yields an operation", () => {
     for (const each of deploymentOperationIds) {
       const { needs, knows } = operationOptions[each];
       const path = ["/v1", ...[...needs, ...knows].map((mark) => `{${mark}}`)].join("/");
-      const description = { ...of(each), path, userPath: `${path}/{userName}` };
-      const make = {
-        listCredentials: () => listCredentials(description),
-        updateCredential: () => updateCredential(description),
-        deleteCredential: () => deleteCredential(description),
-        listAuthKeys: () => listAuthKeys(description, user),
-        createAuthKey: () => createAuthKey(description, user),
-        revokeAuthKey: () => revokeAuthKey(description, user),
-        listGroups: () => listGroups(description, root),
-        getSim: () => getSim(description),
-        getSimStatusHistory: () => getSimStatusHistory(description),
-        putGroupConfiguration: () => putGroupConfiguration(description, root),
-        exportUsage: () => exportUsage(description),
-        getExportedFile: () => getExportedFile(description),
-        renewToken: () => renewToken(description),
-      };
-      expect(make[each], each).not.toThrow();
+      const { [each]: make } = makersOf({ ...of(each), path, userPath: `${path}/{userName}` });
+      expect(make, each).not.toThrow();
     }
   });
 });

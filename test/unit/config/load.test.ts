@@ -54,8 +54,7 @@ describe("maps and lists in variables", () => {
   });
 });
 
-test("a secret that cannot be read is a problem of the commands that need it, and of a worker at once", () => {
-  const written = `
+const unreadable = `
 profiles: { default: { coverage: g, credentials: { authKeyId: k, authKeyFile: none } } }
 endpoints: { global: https://api.example.com }
 seal: { keyFile: none }
@@ -63,18 +62,15 @@ http: { adminTokenFile: none }
 gateway: { host: 0.0.0.0, tokenFile: none }
 webhooks: { ops: { url: https://ops.example.com, secretFile: none, events: ["run.*"] } }
 `;
-  const file = fileOf(written);
-  const places = [
-    "profiles.default.credentials.authKeyFile",
-    "http.adminTokenFile",
-    "gateway.tokenFile",
-    "webhooks.ops.secretFile",
-    "seal.keyFile",
-  ];
+
+test("a secret that cannot be read is a problem of the commands that need it, and of a worker at once", () => {
+  const file = fileOf(unreadable);
+  const ofPlatform = "profiles.default.credentials.authKeyFile";
+  const places = [ofPlatform, "http.adminTokenFile", "gateway.tokenFile", "webhooks.ops.secretFile", "seal.keyFile"];
   const isOf = (place: string) => expect.stringMatching(`^${place}: There is no file `) as string;
   expect(problemsIn(() => loadConfig({ file, env: {} }))).toEqual(places.map(isOf));
   const config = loadConfig({ file, env: {}, isForCommand: true });
-  expect(problemsIn(() => requirePlatform(config))).toEqual([isOf("profiles.default.credentials.authKeyFile")]);
+  expect(problemsIn(() => requirePlatform(config))).toEqual([isOf(ofPlatform)]);
   expect(problemsIn(() => requireSeal(config, "It"))).toEqual([isOf("seal.keyFile")]);
   const { ops } = sectionOf(config, webhooksSection);
   expect(problemsIn(() => ops?.secrets())).toEqual([expect.stringContaining("There is no file")]);

@@ -13,6 +13,14 @@ function put(path: string, text: string, mode = 0o600): void {
   chmodSync(path, mode);
 }
 
+/** Mounts a secret with this AuthKey into a folder, or replaces it, as Kubernetes does. */
+function mount(folder: string, name: string): void {
+  mkdirSync(join(folder, `..2026_${name}`));
+  put(join(folder, `..2026_${name}`, "auth-key"), textOf(name));
+  symlinkSync(`..2026_${name}`, join(folder, "..data_tmp"));
+  renameSync(join(folder, "..data_tmp"), join(folder, "..data"));
+}
+
 function textOf(name: string): string {
   return authKeyFileText({ authKeyId: `keyId-${name}`, authKey: `secret-${name}` });
 }
@@ -65,18 +73,12 @@ describe("a watched secret file", () => {
 
   it("a secret file is reloaded when the link of a mounted secret is switched", () => {
     const folder = temporaryFolder();
-    const mount = (name: string): void => {
-      mkdirSync(join(folder, `..2026_${name}`));
-      put(join(folder, `..2026_${name}`, "auth-key"), textOf(name));
-      symlinkSync(`..2026_${name}`, join(folder, "..data_tmp"));
-      renameSync(join(folder, "..data_tmp"), join(folder, "..data"));
-    };
-    mount("a");
+    mount(folder, "a");
     symlinkSync("..data/auth-key", join(folder, "auth-key"));
     const { all, ids } = watchedWith({ SIMFLEET_AUTH_KEY_FILE: join(folder, "auth-key") });
     expect(ids()).toEqual(["keyId-a"]);
     for (const name of ["b", "c"]) {
-      mount(name);
+      mount(folder, name);
       all.poll();
       expect(ids()[0]).toBe(`keyId-${name}`);
     }

@@ -16,6 +16,16 @@ function proxyAt(port: number, except = ""): OutgoingProxy {
   return { url: new Secret(shown), shown, variable: "HTTPS_PROXY", except };
 }
 
+/** Calls of any address, where each name is one of this machine. */
+function getThrough(proxy: OutgoingProxy) {
+  const here: LookupFunction = (_, { all }, found) =>
+    all === true ? found(null, [{ address: "127.0.0.1", family: 4 }]) : found(null, "127.0.0.1", 4);
+  const options = { connectTimeoutMs: 1_000, connect: undici.buildConnector({ lookup: here }) };
+  const dispatcher = openDispatcher(undici, options, proxy);
+  onTestFinished(() => dispatcher.close());
+  return (origin: string) => dispatcher.request({ origin, path: "/", method: "GET" });
+}
+
 /** The error of a call to a platform behind the proxy. */
 async function faultBehind(proxy: OutgoingProxy): Promise<unknown> {
   const transport = openTransport({ connections: 1, clock: systemClock, proxy });
@@ -33,12 +43,7 @@ describe("connections", () => {
   it("go directly to this machine and to the hosts that are exempted, and else through the proxy", async () => {
     await using platform = await startPlatform((_, response) => answer(response, 200, {}));
     await using proxy = await connectProxy({ refuses: 403 });
-    const here: LookupFunction = (_, { all }, found) =>
-      all === true ? found(null, [{ address: "127.0.0.1", family: 4 }]) : found(null, "127.0.0.1", 4);
-    const options = { connectTimeoutMs: 1_000, connect: undici.buildConnector({ lookup: here }) };
-    const dispatcher = openDispatcher(undici, options, proxyAt(proxy.port, "internal.example,.other.example"));
-    onTestFinished(() => dispatcher.close());
-    const get = (origin: string) => dispatcher.request({ origin, path: "/", method: "GET" });
+    const get = getThrough(proxyAt(proxy.port, "internal.example,.other.example"));
     const { port } = new URL(platform.url);
     for (const host of ["127.0.0.1", "localhost", "127.0.0.2", "internal.example", "x.other.example"]) {
       const isServed = get(`http://${host}:${port}`).then(({ body }) => body.dump());
@@ -99,12 +104,8 @@ describe("webhooks behind a proxy", () => {
     ["https://elsewhere.example/", "elsewhere.example:443", "the proxy refused to connect to elsewhere.example (403)"],
   ])("an address that is known to be private is not asked for: %s", async (url, asked, reason) => {
     await using proxy = await connectProxy({ refuses: 403 });
-    const sender = webhookSender({
-      clock: systemClock,
-      userAgent: "simfleet/test",
-      config: { proxy: proxyAt(proxy.port) },
-      lookup,
-    });
+    const config = { proxy: proxyAt(proxy.port) };
+    const sender = webhookSender({ clock: systemClock, userAgent: "simfleet/test", config, lookup });
     onTestFinished(() => sender.close());
     const sent = await sender.send({ url, id: "msg_1", body: "{}", secrets: [] });
     expect(sent).toEqual({ kind: "unanswered", reason: expect.stringContaining(reason) as string });

@@ -4,7 +4,7 @@ import { visible, visibleIn, visibleLines } from "#core/visible-text.ts";
 import { anyText } from "../../support/any-text.ts";
 
 describe("untrusted text", () => {
-  it.each([
+  const shownAs = [
     ["\u001b[2J", "\\x1b[2J"],
     ["a\nb\r\nc\td", "a\\nb\\r\\nc\\td"],
     ["\u0000\u0007\u0008", "\\x00\\x07\\x08"],
@@ -19,7 +19,9 @@ describe("untrusted text", () => {
     ["\u{e0041}", "\\u{e0041}"],
     ["\ud800", "\\ud800"],
     ["車両 é 😀 \\n", "車両 é 😀 \\n"],
-  ])("the untrusted text %j is shown as %j", (text, shown) => {
+  ];
+
+  it.each(shownAs)("the untrusted text %j is shown as %j", (text, shown) => {
     expect(visible(text)).toBe(shown);
   });
 

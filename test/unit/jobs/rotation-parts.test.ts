@@ -326,7 +326,7 @@ describe("Credential Set references", () => {
     ]);
   });
 
-  it.each([
+  const meanings: [name: string, id: string, may: boolean][] = [
     ["psk-#{imsi}", "psk-001", true],
     ["psk-#{imsi}", "psk-", true],
     ["#{tag.a}", "anything", true],
@@ -340,7 +340,9 @@ describe("Credential Set references", () => {
     ["psk-#{imsi}", "psk-a", false],
     ["psk-#{simId}-x", "psk-8942-x", true],
     ["psk-#{deviceName}", "psk-a-20261125", true],
-  ])("the placeholder name %s may match %s: %s", (name, id, may) => {
+  ];
+
+  it.each(meanings)("the placeholder name %s may match %s: %s", (name, id, may) => {
     expect(mayMean(name, id)).toBe(may);
   });
 

@@ -79,11 +79,7 @@ test("reasons that differ by a value or a time are of one kind, which each of th
 });
 
 test("changes are counted by their values, whatever else a row has, and a row may be taken back", () => {
-  const field = { type: "text", isRequired: false } as const;
-  const inputs = [
-    { ...field, name: "tag" },
-    { ...field, name: "note" },
-  ];
+  const inputs = ["tag", "note"].map((name) => ({ name, type: "text", isRequired: false }) as const);
   const operation = { ...setSpeedClass, inputs, sets: { "tags.{tag}": "on" } };
   const tally = new PlanTally([operation]).changes;
   const row = (note: string, before: string | null) => {

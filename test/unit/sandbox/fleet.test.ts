@@ -84,19 +84,25 @@ describe("edited SIMs", () => {
 describe("fleet changes over HTTP", () => {
   test("a fleet change can combine additions, removals, and edits, and returns the state and the added ids", async () => {
     const { ids, state, send } = await setup(3);
-    const [a, b] = ids;
     const body = {
       add: 1,
       addIds: ["sim-new"],
-      remove: [a],
+      remove: [ids[0]],
       edit: [{ id: "sim-new", set: { status: "standby" } }],
     };
     const { status, json } = await send("POST", "/_sandbox/fleet", { body });
     expect(status).toBe(200);
     expect(json).toMatchObject({ sims: 4, added: [state.sims.simIdAt(3), "sim-new"] });
     expect(state.recordOf("sim-new")).toMatchObject({ status: "standby" });
+  });
+
+  test("a fleet change can restore a SIM and remove another", async () => {
+    const { ids, send } = await setup(3);
+    const [a, b] = ids;
+    await send("POST", "/_sandbox/fleet", { body: { remove: [a] } });
     const back = await send("POST", "/_sandbox/fleet", { body: { restore: [a], remove: [b] } });
-    expect(back.json).toMatchObject({ sims: 4, added: [] });
+    expect(back.json).toMatchObject({ sims: 2, added: [] });
+    expect((await send("GET", `/_sandbox/sims/${a}`)).json).toMatchObject({ isListed: true });
     expect((await send("GET", `/_sandbox/sims/${b}`)).json).toMatchObject({ isListed: false, record: { simId: b } });
   });
 });

@@ -23,13 +23,21 @@ describe("quotas", () => {
     expect(quotaOf(await send("GET", "/.well-known/jwks.json"))).toEqual([null, null, null]);
   });
 
-  test("a spent quota blocks the entire group until its refresh without further cost", async () => {
-    const { call, update, sandbox, pair, clock } = await openSandbox({ limits: { Sim: 2 } });
+  /** A sandbox whose quota of two calls was spent, and the answers to three more shortly before its refresh. */
+  async function setupSpent() {
+    const opened = await openSandbox({ limits: { Sim: 2 } });
+    const { call, update, pair, clock } = opened;
     await pair();
     await update(0);
     await update(0);
     clock.pass(59_900);
-    for (const answer of [await update(0), await call("GET", "/v1/subscribers"), await call("PUT", "/v1/sims")]) {
+    const late = [await update(0), await call("GET", "/v1/subscribers"), await call("PUT", "/v1/sims")];
+    return { ...opened, late };
+  }
+
+  test("a spent quota blocks the entire group until its refresh", async () => {
+    const { call, update, clock, late } = await setupSpent();
+    for (const answer of late) {
       expect(answer.status).toBe(429);
       expect(answer.json).toEqual({ code: "SBX0429", message: expect.stringContaining("Too many requests") });
       expect(quotaOf(answer)).toEqual([2, 0, 1]);
@@ -37,6 +45,12 @@ describe("quotas", () => {
     expect((await call("POST", "/v1/credentials/a", { body: {} })).status).toBe(400);
     clock.pass(100);
     expect(quotaOf(await update(0))).toEqual([2, 1, 60]);
+  });
+
+  test("a call beyond the quota costs nothing and is counted as throttled", async () => {
+    const { update, sandbox, clock } = await setupSpent();
+    clock.pass(100);
+    await update(0);
     expect(sandbox.state.totals.throttled).toBe(3);
     expect(sandbox.state.acceptedChanges(sandbox.state.sims.simIdAt(0))).toBe(3);
     expect(sandbox.throttle.windows("Sim")).toEqual([

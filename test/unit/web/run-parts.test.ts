@@ -48,17 +48,18 @@ describe("how a run stands", () => {
     expect(word("aborted", { cancelled: 96 }, "incident 12").word).toBe("aborted");
   });
 
+  const run = {
+    profile: "default",
+    operation: "set-speed-class",
+    changes: [
+      { from: "s1.4xfast", to: "s1.slow", count: 41 },
+      { from: null, to: "s1.slow", count: 19 },
+      { to: "s1.slow", count: 1 },
+    ],
+    changesInAll: 1_061,
+  };
+
   it("what a run changes names the operation, the account, and values with counts", () => {
-    const run = {
-      profile: "default",
-      operation: "set-speed-class",
-      changes: [
-        { from: "s1.4xfast", to: "s1.slow", count: 41 },
-        { from: null, to: "s1.slow", count: 19 },
-        { to: "s1.slow", count: 1 },
-      ],
-      changesInAll: 1_061,
-    };
     expect(changedText({ ...run, operator: "OP0000000001" }, 2)).toBe(
       "set-speed-class on OP0000000001 (default): s1.4xfast → s1.slow 41, none → s1.slow 19, and 1,001 other changes",
     );

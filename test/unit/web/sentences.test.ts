@@ -37,14 +37,15 @@ describe("events as sentences", () => {
     expect(typesOf(["sync", "freeze"])).toEqual(["freeze.started", "freeze.ended", "sync.completed", "sync.failed"]);
   });
 
+  const event = (id: string, type: string, cause?: string) => ({
+    id,
+    type,
+    at: "2026-11-22T00:00:00Z",
+    profile: "default",
+    fields: cause === undefined ? {} : { cause },
+  });
+
   it("changes of SIMs are grouped under the run or sync that caused them, in the place of the newest", () => {
-    const event = (id: string, type: string, cause?: string) => ({
-      id,
-      type,
-      at: "2026-11-22T00:00:00Z",
-      profile: "default",
-      fields: cause === undefined ? {} : { cause },
-    });
     const entries = groupedEvents([
       event("5", "sim.changed", "r-1"),
       event("4", "run.paused"),

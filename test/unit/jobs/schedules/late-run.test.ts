@@ -12,23 +12,28 @@ const task: Task = {
   options: { partial: false },
 };
 
-it.each([
-  [true, ["draft", "discard"]],
-  [false, ["draft", "submit"]],
-])("a run that became late while it was planned: %s", async (isLate, wanted) => {
+/** Tasks whose runs are planned and not more, and what is asked of the service of runs. */
+function setup() {
   const calls: string[] = [];
-  const noted = (call: string, answer: unknown) => () => {
+  const noted = (call: string, answer?: unknown) => () => {
     calls.push(call);
     return Promise.resolve(answer);
   };
   const report = { calls: 1, rows: 1, problemsInAll: 0, supersedes: [] };
-  const runService = {
+  const service = {
     exists: () => Promise.resolve(false),
     draft: noted("draft", { report }),
-    discard: noted("discard", undefined),
-    submit: noted("submit", undefined),
+    discard: noted("discard"),
+    submit: noted("submit"),
   };
-  const tasks = new ServiceTasks({ runs: { service: runService } } as never);
+  return { calls, tasks: new ServiceTasks({ runs: { service } } as never) };
+}
+
+it.each([
+  [true, ["draft", "discard"]],
+  [false, ["draft", "submit"]],
+])("a run that became late while it was planned does not start: %s", async (isLate, wanted) => {
+  const { calls, tasks } = setup();
   const begun = tasks.begin(task, { key: "up-1", by: "schedule:up", sinceMs: 0, isLate: () => isLate });
   if (isLate) await expect(begun).rejects.toThrow("planning its run took too long");
   else expect(await begun).toMatchObject({ kind: "run" });
