@@ -137,7 +137,23 @@ describe("two runs that set the same field", () => {
     expect(await ledger.finishedSegments(older.runId)).toEqual(new Set([0, 1]));
   });
 
-  it.each(["a user", "a schedule"])("values that the SIMs have supersede rows without a call, from %s", async (who) => {
+  type Change = Parameters<typeof service.draft>[1] & { set: { speedClass: string } };
+  type Signature = { readonly runId: string; readonly name: string; readonly by: string };
+
+  const asUser = async (change: Change, signature: Signature, older: RunHead): Promise<void> => {
+    const plan = await service.draft({ sims: ["a"] }, change);
+    expect(plan.report).toMatchObject({ calls: 0, supersedes: [{ runId: older.runId, sims: 1 }] });
+    await service.submit(plan, signature);
+  };
+  const asSchedule = async (change: Change, signature: Signature): Promise<void> => {
+    const tasks = new ServiceTasks({ runs: { service } } as ConstructorParameters<typeof ServiceTasks>[0]);
+    await tasks.changeSims({ operation: setSpeedClass.name, ...change, sims: ["a"] }, signature);
+  };
+
+  it.each([
+    ["a user", asUser],
+    ["a schedule", asSchedule],
+  ])("values that the SIMs have supersede rows without a call, from %s", async (_, submitAs) => {
     const fleet = new Fleet();
     await fleet.work(await fleet.start([["a"]], ["slow"]));
     const older = await fleet.start([["a", "b"]], ["fast"]);
@@ -145,14 +161,7 @@ describe("two runs that set the same field", () => {
     const options = { partial: false, skipUnchanged: true };
     const change = { profile: fleet.profile, operation: setSpeedClass.name, set: { speedClass: "slow" }, options };
     const signature = { runId: `r-${fleet.profile}`, name: "back", by: "cli:anna" };
-    if (who === "a user") {
-      const plan = await service.draft({ sims: ["a"] }, change);
-      expect(plan.report).toMatchObject({ calls: 0, supersedes: [{ runId: older.runId, sims: 1 }] });
-      await service.submit(plan, signature);
-    } else {
-      const tasks = new ServiceTasks({ runs: { service } } as ConstructorParameters<typeof ServiceTasks>[0]);
-      await tasks.changeSims({ ...change, sims: ["a"] }, signature);
-    }
+    await submitAs(change, signature, older);
     expect(await ledger.state(signature.runId)).toBe("completed");
     expect(await rowsOf(older)).toEqual([`a superseded by run ${signature.runId}`, "b pending"]);
   });

@@ -118,7 +118,8 @@ describe("token claims", () => {
     },
   );
 
-  it("the key set is fetched again for an unknown key at most every 30 seconds", async () => {
+  /** A client that gets a token of an old key, and then those of the next one, with time that the test moves. */
+  async function setupNextKey() {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const [old, next] = [await makeSigner("ES256", "old"), await makeSigner("ES256", "next")] as [Signer, Signer];
@@ -133,13 +134,18 @@ describe("token claims", () => {
       ticking.pass(ms);
       vi.setSystemTime(Date.now() + ms); // jose reads it
     };
+    return { client, ticking, fetches, pass, publishNext: () => published.push(next.jwk) };
+  }
+
+  it("the key set is fetched again for an unknown key at most every 30 seconds", async () => {
+    const { client, ticking, fetches, pass, publishNext } = await setupNextKey();
     await client.call(listSims, {});
     expect(fetches()).toBe(1);
     pass(29_000);
     ticking.pass(3_600_000);
     expect(await refusalOf(client.whoAmI())).toMatchObject({ code: "PLATFORM_RESPONSE_INVALID" });
     expect(fetches()).toBe(1);
-    published.push(next.jwk);
+    publishNext();
     pass(3_600_000);
     expect((await client.whoAmI()).coverageTypes).toEqual(["g"]);
     expect(fetches()).toBe(2);
