@@ -124,7 +124,6 @@ describe("the API group of a path", () => {
 });
 
 describe("the target of a request", () => {
-  // Shows S5.
   const ambiguous = [
     "http://other.example.com/v1/sims",
     "*",
@@ -144,6 +143,7 @@ describe("the target of a request", () => {
     `/${"x".repeat(9_000)}`,
   ];
 
+  // Shows S5.
   it("a path that could mean another place is refused", () => {
     for (const target of ambiguous) expect(() => readTarget(target), target).toThrow(/The path of the request/);
   });
