@@ -45,14 +45,13 @@ describe.each(["local", "remote"] as const)("all profiles, %s", (where) => {
   test.each([[[]], [["--sort", "-speedClass"]]])("a list %j goes through the profiles page by page", async (sort) => {
     const seen: string[] = [];
     const sizes: number[] = [];
-    let cursor: readonly string[] = [];
     for (let next: string | null = ""; next !== null;) {
+      const cursor: readonly string[] = next === "" ? [] : ["--cursor", next];
       const page: Page = await json(["sims", "list", "--all-profiles", "--limit", "3", ...sort, ...cursor]);
       seen.push(...page.sims.map(({ profile, simId, imsi }) => `${String(profile)} ${String(simId ?? imsi)}`));
       sizes.push(page.sims.length);
       expect(page.isComplete).toBe(false); // one was never synced
       next = page.nextCursor;
-      cursor = ["--cursor", next ?? ""];
     }
     expect(sizes.slice(0, 3)).toEqual([3, 3, 1]);
     expect(new Set(seen).size).toBe(7);

@@ -48,14 +48,11 @@ describe("the AuthKeys of a sub-user", () => {
   test("are rotated: the sink has the new one, the old one is revoked, and the profile's own stays", async () => {
     const begun = await ask("/rotate?user=robot", "POST");
     expect(begun).toMatchObject({ status: 202, body: { profile: "default", user: "robot" } });
-    let report: Document = {};
-    await until("the old AuthKey is revoked", async () => {
-      report = (await ask("/rotation?user=robot")).body;
-      return report.state === "done";
-    });
-    expect(report).toMatchObject({ oldAuthKeyId: robot.userAuthKeyId });
+    const report = async () => (await ask("/rotation?user=robot")).body;
+    await until("the old AuthKey is revoked", async () => (await report()).state === "done");
     const written = JSON.parse(readFileSync(file, "utf8")) as { authKeyId: string; authKey: string };
-    expect(written.authKeyId).toBe(report.newAuthKeyId);
+    const keys = { oldAuthKeyId: robot.userAuthKeyId, newAuthKeyId: written.authKeyId };
+    expect(await report()).toMatchObject(keys);
     const { authKeys } = harness.sandbox.accounts;
     expect(authKeys.list("robot").map(({ authKeyId }) => authKeyId)).toEqual([written.authKeyId]);
     expect(authKeys.all).toContainEqual(expect.objectContaining(written));

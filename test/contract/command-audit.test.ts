@@ -58,17 +58,11 @@ test.each(changing)("the command `$name` is audited with its user, machine, and 
   const { entries } = await harness.audit.list({ limit: 1, kinds });
   const profile = / --profile (\S+)/.exec(example.join(" "))?.[1] ?? "default";
   const ofProfile = features.some((feature) => feature.ofProfile?.includes(name)) ? profile : null;
-  expect(entries, stderr).toMatchObject([
-    {
-      who: `cli:${userInfo().username}`,
-      action: `simfleet ${name}`,
-      target: hasTarget ? example[name.split(" ").length] : ofProfile,
-      result: code === 0 ? "done" : "failed",
-      exitCode: code,
-      status: null,
-      from: hostname(),
-    },
-  ]);
+  const target = hasTarget ? example[name.split(" ").length] : ofProfile;
+  const ended = { result: code === 0 ? "done" : "failed", exitCode: code, status: null };
+  const who = `cli:${userInfo().username}`;
+  const entry = { who, from: hostname(), action: `simfleet ${name}`, target, ...ended };
+  expect(entries, stderr).toMatchObject([entry]);
 });
 
 test("a command changes nothing when its audit entry cannot be written", async () => {

@@ -86,12 +86,7 @@ describe("values", () => {
   test.each([
     ["a bare value", "--type psk", "bare", { key: "bare" }],
     ["a JSON object of all fields", "--type aws-credentials", '{"accessKeyId":"a","secretAccessKey":"b"}', undefined],
-    [
-      "a JSON value of the named field",
-      "--type google-service-account-json --field credentials",
-      '{"a":"b"}',
-      undefined,
-    ],
+    ["JSON of the named field", "--type google-service-account-json --field credentials", '{"a":"b"}', undefined],
     ["a type that the platform definition does not know", "--type new --field word", "w", { word: "w" }],
     ["a certificate with carriage returns", "--type psk", "one\r\ntwo", { key: "one\ntwo" }],
   ])("%s is accepted", async (name, options, value, sent) => {

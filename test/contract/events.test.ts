@@ -1,7 +1,7 @@
 /** Event streams: nothing lost, nothing twice; and the words that select events. */
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHarness } from "./support/control-harness.ts";
+import { answerOf, ControlHarness } from "./support/control-harness.ts";
 
 interface Frame {
   readonly id: string;
@@ -53,7 +53,7 @@ class Client implements AsyncDisposable {
   }
 
   get numbers(): number[] {
-    return this.frames.map(({ data }) => Number(data.fields.cause));
+    return numbersOf(this.frames);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -67,7 +67,14 @@ const emit = (harness: ControlHarness, n: number, profile = "default"): Promise<
 const emitMany = async (harness: ControlHarness, from: number, to: number): Promise<void> => {
   for (let n = from; n < to; n += 1) await emit(harness, n);
 };
+const numbersOf = (frames: readonly Frame[]): number[] => frames.map(({ data }) => Number(data.fields.cause));
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+
+async function eventsOf(harness: ControlHarness, query: string): Promise<Frame["data"][]> {
+  const [status, document] = await answerOf(harness.ask(`/v1/events?${query}`, { as: "viewer" }));
+  expect(status).toBe(200);
+  return (document as { events: Frame["data"][] }).events;
+}
 
 describe("event streams", () => {
   test("an event stream starts with new events and sends each as the list shows it", async () => {
@@ -75,36 +82,30 @@ describe("event streams", () => {
     await emit(harness, 0);
     await using client = await Client.open(harness);
     // Until a first one comes nobody knows from when on the stream listens.
-    await until("an event comes", async () => {
-      await emit(harness, 1);
-      return client.frames.length > 0;
-    });
+    const emitOne = () => emit(harness, 1);
+    await until("an event comes", () => emitOne().then(() => client.frames.length > 0));
     const [frame] = client.frames;
     expect(client.numbers).not.toContain(0);
     const data = { id: frame?.id, type: "sync.failed", profile: "default" };
     expect(frame).toMatchObject({ event: "sync.failed", data });
-    const list = await harness.ask("/v1/events?limit=1000", { as: "viewer" });
-    const { events } = (await list.json()) as { events: Frame["data"][] };
+    const events = await eventsOf(harness, "limit=1000");
     expect(events.find(({ id }) => id === frame?.id)).toEqual(frame?.data);
   });
 
   test("an event stream resumes at the last id without lost or duplicate events while new ones arrive", async () => {
     await using harness = await ControlHarness.open();
     await emitMany(harness, 0, 700);
-    const seen: number[] = [];
-    let lastId = "0-0";
-    const lineEncoder = emitMany(harness, 700, 1_500);
+    const seen: Frame[] = [];
+    const emitting = emitMany(harness, 700, 1_500);
     while (seen.length < 1_500) {
-      await using client = await Client.open(harness, "/v1/events", lastId);
+      await using client = await Client.open(harness, "/v1/events", seen.at(-1)?.id ?? "0-0");
       const goal = Math.min(1_500 - seen.length, 100 + seen.length);
       await until(`${goal} more events came`, () => client.frames.length >= goal);
       // The client breaks off anywhere, with the last that it has taken.
-      const taken = client.frames.slice(0, goal);
-      seen.push(...taken.map(({ data }) => Number(data.fields.cause)));
-      lastId = taken.at(-1)?.id ?? lastId;
+      seen.push(...client.frames.slice(0, goal));
     }
-    await lineEncoder;
-    expect(seen).toEqual(upTo(1_500));
+    await emitting;
+    expect(numbersOf(seen)).toEqual(upTo(1_500));
   });
 
   test("an event stream contains only the requested types and profile since a given time", async () => {
@@ -137,12 +138,10 @@ describe("event streams", () => {
       await until("all came", () => client.frames.length >= 50);
       expect(client.numbers).toEqual(upTo(50));
     }
-    const metrics = await (await harness.ask("/metrics", { as: "viewer" })).text();
-    expect(metrics).toMatch(/^simfleet_event_streams 20$/m);
+    const metrics = async () => (await harness.ask("/metrics", { as: "viewer" })).text();
+    expect(await metrics()).toMatch(/^simfleet_event_streams 20$/m);
     for (const client of clients) await client[Symbol.asyncDispose]();
-    await until("they are gone", async () => {
-      return /^simfleet_event_streams 0$/m.test(await (await harness.ask("/metrics", { as: "viewer" })).text());
-    });
+    await until("they are gone", async () => /^simfleet_event_streams 0$/m.test(await metrics()));
   });
 });
 
@@ -151,15 +150,10 @@ test("events are selected by a pattern and an age, as on the command line", asyn
   const { feed } = harness.app.kernel;
   await feed.emit({ type: "run.stalled", profile: "default", fields: { run: "r-1", reason: "x" } });
   await feed.emit({ type: "sync.failed", profile: "default", fields: { cause: "s-1", reason: "x" } });
-  const typesOf = async (query: string): Promise<string[]> => {
-    const answer = await harness.ask(`/v1/events?${query}`, { as: "viewer" });
-    expect(answer.status).toBe(200);
-    const { events } = (await answer.json()) as { events: { type: string }[] };
-    return events.map(({ type }) => type);
-  };
+  const typesOf = async (query: string) => (await eventsOf(harness, query)).map(({ type }) => type);
   expect(await typesOf("type=run.*&since=90m")).toEqual(["run.stalled"]);
   expect(await typesOf("type=run.*&type=sync.failed&since=24h")).toEqual(["sync.failed", "run.stalled"]);
   expect(await typesOf("since=2100-01-01T00:00:00Z")).toEqual([]);
-  const refused = await harness.ask("/v1/events?type=runs.*", { as: "viewer" });
-  expect([refused.status, await refused.json()]).toMatchObject([400, { problems: [{ where: "query.type" }] }]);
+  const refused = await answerOf(harness.ask("/v1/events?type=runs.*", { as: "viewer" }));
+  expect(refused).toMatchObject([400, { problems: [{ where: "query.type" }] }]);
 });

@@ -7,10 +7,11 @@ import { seeds } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness, type HarnessOptions } from "./support/control-harness.ts";
 
-async function setup(options: HarnessOptions): Promise<{ harness: ControlHarness; url: string }> {
+/** A worker with its gateway. */
+async function setup(options: HarnessOptions) {
   const env = { SIMFLEET_GATEWAY_PORT: "0", ...options.env };
   const harness = await ControlHarness.open({ ...options, env });
-  return { harness, url: await openGateway(harness.app, { profile: "default" }) };
+  return Object.assign(harness, { gateway: await openGateway(harness.app, { profile: "default" }) });
 }
 
 /** A client that calls again after any 5xx, whatever the headers say. */
@@ -44,6 +45,32 @@ function patientClient(url: string) {
 const list = (url: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${url}/v1/sims?limit=1`, { headers });
 
+/** Makes sixty calls, one every tenth of a second or so. @returns the status of each, and how long it took */
+async function callOften(url: string): Promise<{ status: number; ms: number }[]> {
+  const calls: Promise<{ status: number; ms: number }>[] = [];
+  const live = async () => {
+    const beganMs = systemClock.monotonicMs();
+    const { status } = await list(url);
+    return { status, ms: systemClock.monotonicMs() - beganMs };
+  };
+  for (let n = 0; n < 60; n += 1) {
+    calls.push(live());
+    await systemClock.sleep(150);
+  }
+  return Promise.all(calls);
+}
+
+/** No call got a 429, and those that were accepted used the quota of each window. */
+function expectUsed({ sandbox }: ControlHarness, perWindow: number): void {
+  const windows = sandbox.throttle.windows("Sim");
+  expect(windows.filter(({ throttled }) => throttled > 0)).toEqual([]);
+  // The first and the last window are not used from their start to their end.
+  const used = windows.slice(1, -1).map(({ accepted }) => accepted / perWindow);
+  // One window of ten may be lost to other work on the machine: the usual one, and all of them, say what was used.
+  expect(used.toSorted((a, b) => a - b)[Math.floor(used.length / 2)]).toBeGreaterThanOrEqual(0.95);
+  expect(used.reduce((sum, share) => sum + share, 0) / used.length).toBeGreaterThanOrEqual(0.8);
+}
+
 /** Four clients that call again as soon as they are answered. */
 function loopingClients(url: string) {
   const statuses: number[] = [];
@@ -69,32 +96,23 @@ describe("the gateway beside the runs of the account", () => {
     const rows = seeds(500, 3_000);
     const perWindow = 150;
     const sandbox = { sims: rows, periodSeconds: 1, limits: { Sim: perWindow } };
-    const { harness, url } = await setup({ works: true, sandbox });
-    await using _ = harness;
+    await using harness = await setup({ works: true, sandbox });
     const runId = await harness.startRun(harness.csv(rows));
-    const clients = loopingClients(url);
-    await until("the run has ended", async () => (await harness.runs.show(runId)).state === "completed");
+    const clients = loopingClients(harness.gateway);
+    const { counts, throttled } = await harness.ended(runId);
     const statuses = await clients.stop();
-    const { counts, throttled } = await harness.runs.show(runId);
     expect([counts.done, throttled]).toEqual([rows, 0]);
     expect(statuses.length).toBeGreaterThan(20);
     expect(new Set(statuses)).toEqual(new Set([200]));
-    const windows = harness.sandbox.throttle.windows("Sim");
-    expect(windows.map(({ throttled: count }) => count).filter((count) => count > 0)).toEqual([]);
-    // The first and the last window are not used from their start to their end.
-    const used = windows.slice(1, -1).map(({ accepted }) => accepted / perWindow);
-    // One window of ten may be lost to other work on the machine: the usual one, and all of them, say what was used.
-    expect(used.toSorted((a, b) => a - b)[Math.floor(used.length / 2)]).toBeGreaterThanOrEqual(0.95);
-    expect(used.reduce((sum, share) => sum + share, 0) / used.length).toBeGreaterThanOrEqual(0.8);
+    expectUsed(harness, perWindow);
   });
 });
 
 describe.concurrent("callers of the gateway", () => {
   test("live calls use what is kept for others when a tool of low priority waits in vain", async () => {
     const env = { SIMFLEET_RESERVE: "0.5", SIMFLEET_GATEWAY_MAX_WAIT_SECONDS: "0.5" };
-    const { harness, url } = await setup({ env, sandbox: { periodSeconds: 60, limits: { Sim: 8 } } });
-    await using _ = harness;
-    const bulk = (): Promise<Response> => list(url, { "x-simfleet-priority": "low" });
+    await using harness = await setup({ env, sandbox: { periodSeconds: 60, limits: { Sim: 8 } } });
+    const bulk = (): Promise<Response> => list(harness.gateway, { "x-simfleet-priority": "low" });
     // A busy machine may need longer than the wait for one call: it is made again.
     for (let calls = 0; calls < 4;) calls += Number((await bulk()).status === 200);
     const refused = await bulk();
@@ -102,27 +120,15 @@ describe.concurrent("callers of the gateway", () => {
     const seconds = Number(refused.headers.get("retry-after"));
     expect(seconds).toBeGreaterThan(0);
     expect(seconds).toBeLessThanOrEqual(61);
-    await until("a live call is permitted", async () => (await list(url)).status === 200);
+    await until("a live call is permitted", async () => (await list(harness.gateway)).status === 200);
     expect((await bulk()).status).toBe(503);
   });
 
   test("a live call every tenth of a second meets no 503 and waits little beside a run that never ends", async () => {
     const sandbox = { sims: 3_000, periodSeconds: 3, limits: { Sim: 150 } };
-    const { harness, url } = await setup({ works: true, sandbox });
-    await using _ = harness;
+    await using harness = await setup({ works: true, sandbox });
     await harness.startRun(harness.csv(3_000));
-    const calls: { status: number; ms: number }[] = [];
-    const live = async (): Promise<void> => {
-      const beganMs = systemClock.monotonicMs();
-      const { status } = await list(url);
-      calls.push({ status, ms: systemClock.monotonicMs() - beganMs });
-    };
-    const running: Promise<void>[] = [];
-    for (let n = 0; n < 60; n += 1) {
-      running.push(live());
-      await systemClock.sleep(150);
-    }
-    await Promise.all(running);
+    const calls = await callOften(harness.gateway);
     expect(new Set(calls.map(({ status }) => status))).toEqual(new Set([200]));
     // The machine of the tests is slow at times: the ninth of ten.
     expect(calls.map(({ ms }) => ms).toSorted((a, b) => a - b)[54]).toBeLessThanOrEqual(1_000);
@@ -131,9 +137,8 @@ describe.concurrent("callers of the gateway", () => {
 
   test("the platform's own client works as it is: it authenticates, reads pages, changes a SIM, and waits after a 503", async () => {
     const env = { SIMFLEET_GATEWAY_MAX_WAIT_SECONDS: "0.2" };
-    const { harness, url } = await setup({ env, sandbox: { sims: 5, periodSeconds: 2, limits: { Sim: 3 } } });
-    await using _ = harness;
-    const { statuses, post, sims } = patientClient(url);
+    await using harness = await setup({ env, sandbox: { sims: 5, periodSeconds: 2, limits: { Sim: 3 } } });
+    const { statuses, post, sims } = patientClient(harness.gateway);
     const authsBefore = harness.sandbox.state.totals.byOperation[authOperation.id] ?? 0;
     const answered = await post("/v1/auth", { authKeyId: "keyId-any", authKey: "secret-any" });
     const pair = (await answered.json()) as Record<string, string>;

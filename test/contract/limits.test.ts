@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { isLong, seeds } from "../support/long.ts";
 import { until } from "../support/until.ts";
-import { ControlHarness, tokens } from "./support/control-harness.ts";
+import { answerOf, ControlHarness, tokens } from "./support/control-harness.ts";
 
 const megabytes = seeds(10, 100);
 
@@ -61,8 +61,7 @@ test
         yield `${harness.simId(n)},s1.fast\n`;
       }
     };
-    const answer = await upload(harness, "/v1/plans", rows());
-    expect([answer.status, await answer.json()]).toMatchObject([201, { rows: 12 }]);
+    expect(await answerOf(upload(harness, "/v1/plans", rows()))).toMatchObject([201, { rows: 12 }]);
   });
 
 test.runIf(isLong).concurrent("a connection that sends no complete header is closed after ten seconds", async () => {
@@ -89,7 +88,7 @@ describe.concurrent("token guessing", () => {
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(20);
     let refused = await harness.ask("/v1/me", { as: "sf_wrong" });
     for (let n = 0; refused.status !== 429 && n < 30; n += 1) refused = await harness.ask("/v1/me", { as: "sf_wrong" });
-    expect([refused.status, await refused.json()]).toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
+    expect(await answerOf(refused)).toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
     const seconds = Number(refused.headers.get("retry-after"));
     expect(seconds).toBeGreaterThanOrEqual(1);
     expect(seconds).toBeLessThanOrEqual(60);
@@ -128,30 +127,36 @@ describe.concurrent("connection limits", () => {
   });
 });
 
-test("a burst of reads is answered a few at a time, and one whose caller has gone is left out", async () => {
-  await using harness = await ControlHarness.open();
-  const { runs } = harness;
+/** Holds every read of the list of runs back until `release`. */
+function holdReads({ runs }: ControlHarness) {
   const list = runs.list.bind(runs);
-  const held = Promise.withResolvers<void>();
-  let [now, peak, count] = [0, 0, 0];
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  const reads = { now: 0, peak: 0, count: 0 };
   vi.spyOn(runs, "list").mockImplementation(async (query) => {
-    [now, count] = [now + 1, count + 1];
-    peak = Math.max(peak, now);
-    await held.promise;
-    now -= 1;
+    reads.now += 1;
+    reads.count += 1;
+    reads.peak = Math.max(reads.peak, reads.now);
+    await promise;
+    reads.now -= 1;
     return list(query);
   });
+  return { reads, release };
+}
+
+test("a burst of reads is answered a few at a time, and one whose caller has gone is left out", async () => {
+  await using harness = await ControlHarness.open();
+  const { reads, release } = holdReads(harness);
   const client = new AbortController();
   const ask = (init: RequestInit = {}): Promise<Response> => harness.ask("/v1/runs", { as: "viewer", ...init });
   const first = Array.from({ length: 100 }, () => ask());
-  await until("the first ones are read", () => now > 0);
+  await until("the first ones are read", () => reads.now > 0);
   const gone = ask({ signal: client.signal });
-  await until("all wait", async () => (await harness.ask("/v1/me", { as: "viewer" })).ok && now >= 8);
+  await until("all wait", async () => (await harness.ask("/v1/me", { as: "viewer" })).ok && reads.now >= 8);
   client.abort();
   await expect(gone).rejects.toThrow("aborted");
-  held.resolve();
+  release();
   expect((await Promise.all(first)).map(({ status }) => status)).toEqual(Array.from({ length: 100 }, () => 200));
-  expect([peak, count]).toEqual([8, 100]);
+  expect(reads).toMatchObject({ peak: 8, count: 100 });
 });
 
 const harness = await ControlHarness.ofFile();
@@ -177,7 +182,7 @@ describe.concurrent("endless request bodies", () => {
       yield Buffer.from("simId,speedClass,note\n");
       for (let sent = 0; sent < megabytes * 1_000_000; sent += line.length) yield line;
     };
-    const answer = await upload(harness, "/v1/plans?partial=true", rows());
-    expect([answer.status, await answer.json()]).toMatchObject([201, { rows: expect.any(Number) }]);
+    const answer = await answerOf(upload(harness, "/v1/plans?partial=true", rows()));
+    expect(answer).toMatchObject([201, { rows: expect.any(Number) }]);
   });
 });

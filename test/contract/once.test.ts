@@ -1,8 +1,7 @@
 /** Requests that are sent again with the same Idempotency-Key. */
 import { describe, expect, test, vi } from "vitest";
 import { Redis } from "ioredis";
-import { until } from "../support/until.ts";
-import { ControlHarness } from "./support/control-harness.ts";
+import { answerOf, ControlHarness } from "./support/control-harness.ts";
 
 const harness = await ControlHarness.ofFile({
   works: true,
@@ -24,19 +23,9 @@ function killedAtWriting(text: string) {
 describe("requests with an Idempotency-Key", () => {
   const runIds = async (): Promise<string[]> =>
     (await harness.runs.list({ limit: 100 })).runs.map(({ runId }) => runId);
-  const start = (key: string, body: string, query = ""): Promise<Response> =>
-    harness.ask(`/v1/runs${query}`, {
-      as: "operator",
-      method: "POST",
-      body,
-      headers: {
-        "content-type": "text/csv",
-        "idempotency-key": key,
-      },
-    });
+  const start = (key: string, body: string, query = "", as = "operator"): Promise<Response> =>
+    harness.upload(`/v1/runs${query}`, body, { as, headers: { "content-type": "text/csv", "idempotency-key": key } });
 
-  const ended = (runId: string): Promise<void> =>
-    until("the run is over", async () => (await harness.runs.show(runId)).finishedAt !== null);
   const runOf = async (answer: Response) => (await answer.json()) as { runId: string };
 
   test("a repeated request with an Idempotency-Key is executed once and finds what the first one created", async () => {
@@ -63,21 +52,17 @@ describe("requests with an Idempotency-Key", () => {
 
   test("a repeated request shows its run as it is now, and says so if the run was deleted", async () => {
     const { runId } = await runOf(await start("later", harness.csv(1)));
-    await ended(runId);
+    await harness.ended(runId);
     expect(await runOf(await start("later", harness.csv(1)))).toMatchObject({ runId, state: "completed" });
     await harness.ask(`/v1/runs/${runId}`, { as: "admin", method: "DELETE" });
-    const gone = await start("later", harness.csv(1));
-    expect([gone.status, await gone.json()]).toMatchObject([404, { code: "RUN_NOT_FOUND" }]);
+    expect(await answerOf(start("later", harness.csv(1)))).toMatchObject([404, { code: "RUN_NOT_FOUND" }]);
   });
 
   test("a different request with a used Idempotency-Key is refused, but keys of other callers are independent", async () => {
     await start("b", harness.csv(3));
-    for (const other of [await start("b", harness.csv(2)), await start("b", harness.csv(3), "?rate=5")]) {
-      expect([other.status, await other.json()]).toMatchObject([422, { code: "IDEMPOTENCY_REUSED" }]);
-    }
-    const headers = { "content-type": "text/csv", "idempotency-key": "b" };
-    const admin = await harness.ask("/v1/runs", { as: "admin", method: "POST", body: harness.csv(2), headers });
-    expect(admin.status).toBe(202);
+    for (const other of [await start("b", harness.csv(2)), await start("b", harness.csv(3), "?rate=5")])
+      expect(await answerOf(other)).toMatchObject([422, { code: "IDEMPOTENCY_REUSED" }]);
+    expect((await start("b", harness.csv(2), "", "admin")).status).toBe(202);
     const faulty = await start("ä".repeat(3), harness.csv(2)).catch(() => undefined);
     expect(faulty?.status ?? 400).toBe(400);
   });
@@ -97,10 +82,10 @@ describe("requests with an Idempotency-Key", () => {
     expect(others).toEqual([]);
     killed.mockRestore();
     const again = await start("d", harness.csv(3));
-    expect([again.status, await again.json()]).toMatchObject([202, { runId: created }]);
+    expect(await answerOf(again)).toMatchObject([202, { runId: created }]);
     expect(again.headers.get("idempotent-replayed")).toBe("true");
     expect(await runIds()).toHaveLength(before.length + 1);
-    await ended(String(created));
+    await harness.ended(String(created));
     await harness.ask(`/v1/runs/${created}`, { as: "admin", method: "DELETE" });
     expect((await start("d", harness.csv(3))).status).toBe(404);
   });

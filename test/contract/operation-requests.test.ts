@@ -3,8 +3,9 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import type { PlanReport, RunReport, SimRun } from "#jobs/runs/contract.ts";
-import { csv, json, openWorker, tagOperation, workerOfFile } from "./support/run-requests.ts";
+import type { RunReport, SimRun } from "#jobs/runs/contract.ts";
+import { answerOf } from "./support/control-harness.ts";
+import { csv, openWorker, posting, tagOperation, workerOfFile } from "./support/run-requests.ts";
 
 const secretValue = "do-not-show-this-7F3A";
 
@@ -74,8 +75,7 @@ describe("requests that cannot succeed", () => {
   );
 
   test("a filter without a value and an unknown parameter are refused before any platform call", async () => {
-    const where = JSON.stringify({ where: "status=active", operation: "set-group" });
-    const incomplete = await requests.send("/v1/runs", { method: "POST", body: where, headers: json });
+    const incomplete = await requests.send("/v1/runs", posting({ where: "status=active", operation: "set-group" }));
     const detail = "set-group of SIMs that are selected by a filter needs groupId: add --set groupId=VALUE";
     expect(incomplete).toMatchObject({ status: 400, body: { code: "USAGE", detail } });
     const init = { method: "POST", body: "simId\n1\n", headers: csv };
@@ -121,14 +121,10 @@ describe("irreversible operations", () => {
 
   test("the plan of an irreversible operation is confirmed with the number it shows", async () => {
     await requests.become({ terminationEnabled: true }, [1, 2]);
-    const plan = await requests.ask<PlanReport & { planId: string }>(
-      "/v1/plans?operation=set-expiry-terminate&set.expiryTime=2099-01-01T00:00:00Z",
-      { method: "POST", body: body(), headers: csv },
-    );
+    const query = "operation=set-expiry-terminate&set.expiryTime=2099-01-01T00:00:00Z";
+    const plan = await requests.plan(query, body());
     expect(plan).toMatchObject({ calls: 2, irreversible: 2 });
-    expect(await requests.send(`/v1/runs?planId=${plan.planId}`, { method: "POST" })).toMatchObject({
-      body: { code: "NOT_CONFIRMED" },
-    });
+    expect(await requests.startPlan(plan.planId)).toMatchObject({ body: { code: "NOT_CONFIRMED" } });
     const { runId } = await requests.ask<RunReport>(`/v1/runs?planId=${plan.planId}&confirm=2`, { method: "POST" });
     await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
   });
@@ -136,22 +132,19 @@ describe("irreversible operations", () => {
 
 describe("calls that must not be repeated", () => {
   test("an unsafe call ends as unknown when its response is lost and is repeated only on request", async () => {
-    const key = harness.simId(5);
-    const effects = (): number => harness.sandbox.state.effectsOn(key)["sendSimSms"] ?? 0;
     harness.sandbox.faults.next("lost-answer", 1, "sendSimSms");
-    const body = `simId,payload\n${key},hello\n`;
+    const body = `simId,payload\n${harness.simId(5)},hello\n`;
     const { runId, ...ended } = await requests.complete("operation=send-sms", body);
     expect(ended).toMatchObject({ state: "completed", counts: { unknown: 1 } });
-    const [row] = await requests.rowsOf(runId);
-    expect(row).toMatchObject({ outcome: "unknown", attempts: 1, inputs: { payload: "hello" }, changes: [] });
-    expect(row?.reason).toMatch(/^sent at \d{4}-.*It is not sent again: it may have been done$/);
-    expect(effects()).toBe(1);
+    const reason = expect.stringMatching(/^sent at \d{4}-.*It is not sent again: it may have been done$/) as string;
+    const row = { outcome: "unknown", attempts: 1, inputs: { payload: "hello" }, changes: [], reason };
+    expect(await requests.rowsOf(runId)).toMatchObject([row]);
+    expect(requests.messagesTo(5)).toBe(1);
     const refused = await requests.send(`/v1/runs/${runId}/retry`, { method: "POST" });
     expect(refused).toMatchObject({ status: 409, body: { code: "RUN_STATE_CONFLICT" } });
-    const again = { method: "POST", body: JSON.stringify({ outcomes: ["unknown"] }), headers: json };
-    const retry = await requests.ask<RunReport>(`/v1/runs/${runId}/retry`, again);
+    const retry = await requests.ask<RunReport>(`/v1/runs/${runId}/retry`, posting({ outcomes: ["unknown"] }));
     expect(await requests.ended(retry.runId)).toMatchObject({ counts: { done: 1 } });
-    expect(effects()).toBe(2);
+    expect(requests.messagesTo(5)).toBe(2);
   });
 
   test("an unsafe call ends as done when the record shows its change", async () => {
@@ -210,9 +203,8 @@ describe("secret inputs", () => {
     const body = `simId,word\n${keyless.simId(0)},${secretValue}\n`;
     for (const path of ["/v1/plans", "/v1/runs"]) {
       const query = "operation=set-secret-tag";
-      const refused = await keyless.ask(`${path}?${query}`, { as: "operator", method: "POST", body, headers: csv });
       const refusal = { code: "USAGE", detail: expect.stringContaining("configure seal.keyFile") as unknown };
-      expect([refused.status, await refused.json()]).toMatchObject([400, refusal]);
+      expect(await answerOf(keyless.upload(`${path}?${query}`, body))).toMatchObject([400, refusal]);
     }
     expect(await keyless.redis().keys("*:draft:*")).toEqual([]);
   });

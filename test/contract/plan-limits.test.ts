@@ -1,6 +1,6 @@
 /** What the plans of one caller may take up, and that they go when their time is over. */
 import { describe, expect, onTestFinished, test } from "vitest";
-import { ControlHarness } from "./support/control-harness.ts";
+import { answerOf, ControlHarness } from "./support/control-harness.ts";
 
 function plan(harness: ControlHarness, as = "operator", body = harness.csv(2)): Promise<Response> {
   return harness.upload("/v1/plans", body, { as });
@@ -50,8 +50,8 @@ describe("a plan that is not started", () => {
       ["DELETE", `/v1/plans/${id}`],
       ["POST", `/v1/runs?planId=${id}`],
     ] as const) {
-      const answer = await harness.ask(path, { as: "operator", method });
-      expect([path, answer.status, await answer.json()]).toMatchObject([path, 404, { code: "NOT_FOUND" }]);
+      const answer = await answerOf(harness.ask(path, { as: "operator", method }));
+      expect([path, ...answer]).toMatchObject([path, 404, { code: "NOT_FOUND" }]);
     }
   });
 
@@ -84,8 +84,8 @@ describe("a plan that is not started", () => {
     const headers = { "content-type": "application/json" };
     const id = await planId(await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers }));
     const limits = `/v1/runs?planId=${id}&rate=5&maxFailures=1&canary=1`;
-    const run = await harness.ask(limits, { as: "operator", method: "POST" });
-    expect([run.status, await run.json()]).toMatchObject([202, { runId: id, counts: { total: 2 } }]);
+    const run = await answerOf(harness.ask(limits, { as: "operator", method: "POST" }));
+    expect(run).toMatchObject([202, { runId: id, counts: { total: 2 } }]);
     const waves = [
       { end: 1, calls: 1 },
       { end: 2, calls: 1 },
@@ -123,8 +123,7 @@ describe("plan limits per caller", () => {
   test("a caller at the plan limit can delete a plan that the refusal names", async () => {
     const { harness, id: first } = await setup("  plansPerCaller: 2\n");
     await plan(harness);
-    const refused = await plan(harness);
-    expect([refused.status, await refused.json()]).toMatchObject([429, { detail: expect.stringContaining(first) }]);
+    expect(await answerOf(plan(harness))).toMatchObject([429, { detail: expect.stringContaining(first) }]);
     await harness.ask(`/v1/plans/${first}`, { as: "operator", method: "DELETE" });
     expect((await plan(harness)).status).toBe(201);
   });
@@ -136,12 +135,10 @@ describe("plan limits per caller", () => {
     const made = answers.filter(({ status }) => status === 201);
     expect(made.length).toBeLessThanOrEqual(2);
     const refusal = { code: "PLAN_LIMIT", detail: expect.stringMatching(/planBytes/) as unknown };
-    for (const refused of answers.filter(({ status }) => status !== 201)) {
-      expect([refused.status, await refused.json()]).toMatchObject([429, refusal]);
-    }
+    for (const refused of answers.filter(({ status }) => status !== 201))
+      expect(await answerOf(refused)).toMatchObject([429, refusal]);
     const body = harness.csv(50).padEnd(30_000, "\n");
-    const run = await harness.upload("/v1/runs", body);
-    expect([run.status, await run.json()]).toMatchObject([429, { code: "PLAN_LIMIT" }]);
+    expect(await answerOf(harness.upload("/v1/runs", body))).toMatchObject([429, { code: "PLAN_LIMIT" }]);
     expect((await harness.redis().hkeys("{simfleet}:plans")).length).toBe(made.length);
   });
 });

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
 import { runCommand } from "./support/run-command.ts";
-import { json, tagOperation, workerOfFile } from "./support/run-requests.ts";
+import { json, posting, tagOperation, workerOfFile } from "./support/run-requests.ts";
 
 const undoneBy = (operation: string) => ({ undo: { operation, set: { name: "{before.tags.name}" } } });
 const { harness, requests } = await workerOfFile({
@@ -37,8 +37,7 @@ async function cancelledAfterLoss(from: number): Promise<string> {
 
 function retry(runId: string, outcomes?: readonly string[], key?: string) {
   const headers = { ...json, ...(key === undefined ? {} : { "idempotency-key": key }) };
-  const body = JSON.stringify(outcomes === undefined ? {} : { outcomes });
-  return requests.send(`/v1/runs/${runId}/retry`, { method: "POST", body, headers });
+  return requests.send(`/v1/runs/${runId}/retry`, { ...posting({ outcomes }), headers });
 }
 
 function refused(by: string, what: string) {
@@ -59,34 +58,29 @@ describe("a retry of an unsafe run", () => {
     expect(first).toMatchObject({ retryOf: runId, counts: { total: 2 } });
     const what = `The cancelled rows of run ${runId} were already retried`;
     expect(await retry(runId)).toMatchObject(refused(first.runId, what));
-    const startPlanned = requests.send(`/v1/runs?planId=${planId}`, { method: "POST" });
-    expect(await startPlanned).toMatchObject(refused(first.runId, what));
+    expect(await requests.startPlan(planId)).toMatchObject(refused(first.runId, what));
     expect(await retry(runId, ["unknown", "cancelled"])).toMatchObject(refused(first.runId, what));
-    for (const where of ["local", "remote"] as const) {
-      const { code, stderr } = await runCommand(harness, ["runs", "retry", runId, "--yes", "--detach"], where);
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`${what} by run ${first.runId}; retry that run`)]);
-    }
+    const refusal = { code: 2, stderr: expect.stringContaining(`${what} by run ${first.runId}; retry that run`) };
+    for (const where of ["local", "remote"] as const)
+      expect(await runCommand(harness, ["runs", "retry", runId, "--yes", "--detach"], where)).toMatchObject(refusal);
     await requests.ask(`/v1/runs/${first.runId}/cancel`, { method: "POST" });
     expect((await retry(first.runId)).status).toBe(202);
   });
 
   test("a retry of an unsafe run takes each outcome once and is the same run under the same key", async () => {
     const runId = await cancelledAfterLoss(3);
-    const effects = (): number => harness.sandbox.state.effectsOn(harness.simId(3))["sendSimSms"] ?? 0;
     expect((await retry(runId, ["cancelled"])).status).toBe(202);
     const lost = await retry(runId, ["unknown"], "again");
     expect(lost).toMatchObject({ status: 202, body: { counts: { total: 1 } } });
     const { runId: newRunId } = lost.body as RunReport;
     expect(await retry(runId, ["unknown"], "again")).toMatchObject({ status: 202, body: { runId: newRunId } });
     // The process died before it answered: the request is carried out again under the same id.
-    const { runs } = harness;
-    const again = await runs.draftRetry(runId, { outcomes: ["unknown"] }, newRunId);
-    expect(await runs.submit(again, { by: "anna", runId: newRunId })).toMatchObject({ runId: newRunId });
+    const again = await harness.runs.draftRetry(runId, { outcomes: ["unknown"] }, newRunId);
+    expect(await harness.runs.submit(again, { by: "anna", runId: newRunId })).toMatchObject({ runId: newRunId });
     await requests.ended(newRunId);
-    expect(effects()).toBe(2);
-    expect(await retry(runId, ["unknown"])).toMatchObject(
-      refused(newRunId, `The unknown rows of run ${runId} were already retried`),
-    );
+    expect(requests.messagesTo(3)).toBe(2);
+    const what = `The unknown rows of run ${runId} were already retried`;
+    expect(await retry(runId, ["unknown"])).toMatchObject(refused(newRunId, what));
   });
 
   test("only one of several simultaneous retries of an unsafe run is accepted", async () => {
@@ -119,8 +113,7 @@ test("a retry of one of two rows that share a call counts that row alone", async
   const rows = `${file("tagValue", 15, 17, "b")}${harness.simId(16)},b\n`;
   const { runId } = await requests.start("operation=put-tag&rate=1&set.tagName=a", rows);
   await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
-  const init = { method: "POST", body: JSON.stringify({ lines: [3] }), headers: json };
-  const again = await requests.ask<RunReport>(`/v1/runs/${runId}/retry`, init);
+  const again = await requests.ask<RunReport>(`/v1/runs/${runId}/retry`, posting({ lines: [3] }));
   expect((await requests.ended(again.runId)).counts).toMatchObject({ total: 1, done: 1, pending: 0 });
 });
 
@@ -140,8 +133,6 @@ test("an undo by calls that must not be repeated is made once", async () => {
 });
 
 describe("a planned retry or undo", () => {
-  const start = (planId: string) => requests.send(`/v1/runs?planId=${planId}`, { method: "POST" });
-
   test("an undo that was planned while its run was paused is refused once the run goes on", async () => {
     const { runId } = await requests.start("operation=rename&rate=6", file("name", 23, 29, "slow"));
     await until("a call was made", async () => (await harness.runs.show(runId)).counts.done > 0);
@@ -149,14 +140,14 @@ describe("a planned retry or undo", () => {
     await until("it stands still", async () => (await harness.runs.record(runId)).isHeld === false);
     const { planId } = await requests.planOf({ undoOf: runId });
     await requests.ask(`/v1/runs/${runId}/resume`, { method: "POST" });
-    expect(await start(planId)).toMatchObject({ status: 409, body: { code: "RUN_STATE_CONFLICT" } });
+    expect(await requests.startPlan(planId)).toMatchObject({ status: 409, body: { code: "RUN_STATE_CONFLICT" } });
   });
 
   test("a retry is refused once its run is deleted, since another may have sent its rows", async () => {
     const runId = await cancelledAfterLoss(26);
     const { planId } = await requests.planOf({ retryOf: runId });
     await requests.ask(`/v1/runs/${runId}`, { method: "DELETE" }, "admin");
-    expect(await start(planId)).toMatchObject({ status: 404, body: { code: "RUN_NOT_FOUND" } });
+    expect(await requests.startPlan(planId)).toMatchObject({ status: 404, body: { code: "RUN_NOT_FOUND" } });
     expect(await harness.redis().exists(`{simfleet}:run:${runId}`)).toBe(0);
   });
 });
@@ -164,22 +155,14 @@ describe("a planned retry or undo", () => {
 describe("irreversible calls", () => {
   /** Needs its number by every surface, and takes no other. */
   async function needsNumber(path: string, words: readonly string[], calls: number): Promise<void> {
-    const post = (body: object) => requests.send(path, { method: "POST", body: JSON.stringify(body), headers: json });
-    for (const body of [{}, { confirm: calls + 1 }]) {
-      expect(await post(body)).toMatchObject({
-        status: 409,
-        body: {
-          code: "NOT_CONFIRMED",
-          detail: expect.stringContaining(`--confirm ${calls} on the command line, confirm in the API`) as string,
-        },
-      });
-    }
+    const detail = expect.stringContaining(`--confirm ${calls} on the command line, confirm in the API`) as string;
+    const refusal = { status: 409, body: { code: "NOT_CONFIRMED", detail } };
+    for (const document of [{}, { confirm: calls + 1 }])
+      expect(await requests.send(path, posting(document))).toMatchObject(refusal);
+    const refusedCommand = { code: 2, stderr: expect.stringContaining(`number of SIMs with --confirm ${calls}`) };
     for (const where of ["local", "remote"] as const) {
-      for (const more of [["--yes"], []]) {
-        const { code, stderr } = await runCommand(harness, [...words, ...more], where);
-        const why = `confirm the number of SIMs with --confirm ${calls}`;
-        expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
-      }
+      for (const more of [["--yes"], []])
+        expect(await runCommand(harness, [...words, ...more], where)).toMatchObject(refusedCommand);
     }
     const { code, stdout } = await runCommand(harness, [...words, "--confirm", String(calls), "--detach"], "local");
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^r-/)]);
@@ -191,14 +174,8 @@ describe("irreversible calls", () => {
     const { runId } = await requests.start("operation=terminate&confirm=3&rate=1", `simId\n${rows}`);
     await until("one is terminated", async () => (await harness.runs.show(runId)).counts.done === 1);
     await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
-    expect(await requests.planOf({ retryOf: runId })).toMatchObject({
-      operation: "terminate",
-      rows: 3,
-      calls: 2,
-      costly: 0,
-      irreversible: 2,
-      warnings: [],
-    });
+    const plan = { operation: "terminate", rows: 3, calls: 2, costly: 0, irreversible: 2, warnings: [] };
+    expect(await requests.planOf({ retryOf: runId })).toMatchObject(plan);
     await needsNumber(`/v1/runs/${runId}/retry`, ["runs", "retry", runId], 2);
   });
 

@@ -1,13 +1,12 @@
 /** Which token a command sends to the worker that it is to ask. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { runProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
 import { type Ended, processIo } from "../support/process-io.ts";
+import { answer, startPlatform } from "../unit/api/support.ts";
 
 const dataDir = await mkdtemp(join(tmpdir(), "server-token-"));
 await writeFile(join(dataDir, "admin-token"), `sf_${"a".repeat(43)}\n`, { mode: 0o600 });
@@ -28,18 +27,11 @@ test.each(["https://worker.invalid", "https://127.0.0.1.worker.invalid"])(
 );
 
 test("the token of the data directory is sent to a local worker, and a configured token to any worker", async () => {
-  const seen: (string | undefined)[] = [];
-  const worker = createServer((request, response) => {
-    seen.push(request.headers.authorization);
-    response.setHeader("content-type", "application/json").end('{"buckets":[],"nextCursor":null}');
-  });
-  await new Promise<void>((resolve) => worker.listen(0, "127.0.0.1", resolve));
-  const { port } = worker.address() as AddressInfo;
-  for (const host of ["127.0.0.1", "localhost"]) {
-    expect(await give(`quota --server http://${host}:${port}`)).toMatchObject({ code: 0 });
-  }
-  expect(seen).toEqual(Array.from({ length: 2 }, () => `Bearer sf_${"a".repeat(43)}`));
-  worker.close();
+  await using worker = await startPlatform((_, response) => answer(response, 200, { buckets: [], nextCursor: null }));
+  for (const url of [worker.url, worker.url.replace("127.0.0.1", "localhost")])
+    expect(await give(`quota --server ${url}`)).toMatchObject({ code: 0 });
+  const authorization = `Bearer sf_${"a".repeat(43)}`;
+  expect(worker.seen.map(({ headers }) => headers.authorization)).toEqual([authorization, authorization]);
   // With a token of its own the command asks, and fails only since nobody is there.
   const remote = await give("quota --server https://worker.invalid", { SIMFLEET_SERVER_TOKEN: "sf_other" });
   expect([remote.code, remote.stderr]).toEqual([4, expect.stringContaining("No response from")]);

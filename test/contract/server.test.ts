@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { openHttp } from "#kernel/http.ts";
-import { ControlHarness, tokens } from "./support/control-harness.ts";
+import { answerOf, ControlHarness, tokens } from "./support/control-harness.ts";
 
 const policy =
   "default-src 'none';script-src 'self';style-src 'self';img-src 'self' data:;connect-src 'self';font-src 'self';base-uri 'none';form-action 'self';frame-ancestors 'none'";
@@ -99,20 +99,16 @@ describe("HTTP errors", () => {
     ["/v1/events?since=yesterday", "query.since"],
     ["/v1/events?cursor=x", "query.cursor"],
   ])("an invalid query parameter is reported with its location: %s", async (path, where) => {
-    const answer = await harness.ask(path, { as: "viewer" });
-    expect([answer.status, await answer.json()]).toMatchObject([
-      400,
-      { code: "REQUEST_INVALID", problems: [{ where }] },
-    ]);
+    const answer = await answerOf(harness.ask(path, { as: "viewer" }));
+    expect(answer).toMatchObject([400, { code: "REQUEST_INVALID", problems: [{ where }] }]);
   });
 
   test("a JSON body has a size limit, and a profile must exist", async () => {
     const large = JSON.stringify({ where: "x".repeat(300_000) });
     const headers = { "content-type": "application/json" };
     expect((await harness.ask("/v1/plans", { as: "operator", method: "POST", body: large, headers })).status).toBe(413);
-    const answer = await harness.ask("/v1/sims?profile=plant", { as: "viewer" });
-    const detail = expect.stringContaining("default") as unknown;
-    expect([answer.status, await answer.json()]).toMatchObject([404, { code: "NOT_FOUND", detail }]);
+    const answer = await answerOf(harness.ask("/v1/sims?profile=plant", { as: "viewer" }));
+    expect(answer).toMatchObject([404, { code: "NOT_FOUND", detail: expect.stringContaining("default") as unknown }]);
   });
 });
 
@@ -122,7 +118,7 @@ test("a client over the request limit has to wait while others do not", async ()
   for (let n = 0; n < 4; n += 1) statuses.push((await own.ask("/v1/me", { as: "viewer" })).status);
   expect(statuses).toEqual([200, 200, 200, 429]);
   const refused = await own.ask("/v1/profiles", { as: "viewer" });
-  expect([refused.status, await refused.json()]).toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
+  expect(await answerOf(refused)).toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   expect((await own.ask("/v1/me", { as: "operator" })).status).toBe(200);
   expect((await own.ask("/healthz")).status).toBe(200);

@@ -158,8 +158,7 @@ test("a run that was planned before the operator was known updates the shared in
   await sync(harness, "default");
   const runId = await harness.startRun(harness.csv(2, "s1.fast"), "?profile=robot");
   await harness.app.work(["robot"], [runs]);
-  await until("the run has ended", async () => (await harness.runs.show(runId)).state === "completed");
-  expect((await harness.runs.show(runId)).counts).toMatchObject({ done: 2 });
+  expect(await harness.ended(runId)).toMatchObject({ state: "completed", counts: { done: 2 } });
   expect(await listed(harness, "--where", "speedClass=s1.fast", "--profile", "default")).toBeGreaterThanOrEqual(2);
   const sim = await json<{ updatedBy: string }>(harness, "sims", "show", harness.simId(0), "--profile", "robot");
   expect(sim.updatedBy).toBe("run");

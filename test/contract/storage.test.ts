@@ -1,8 +1,9 @@
 /** The report on storage, the warning before Redis is full, runs that find no room, and runs that are deleted. */
+import type { StorageReport } from "#jobs/storage/contract.ts";
 import { storage } from "#jobs/storage/feature.ts";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHarness } from "./support/control-harness.ts";
+import { answerOf, ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
 
 const megabyte = 1_048_576;
@@ -15,7 +16,7 @@ function startRun(rows: number, query = ""): Promise<Response> {
 
 async function endedRun(): Promise<string> {
   const { runId } = (await (await startRun(4, "?skipUnchanged=false")).json()) as { runId: string };
-  await until("the run is over", async () => (await harness.runs.show(runId)).state === "completed");
+  expect(await harness.ended(runId)).toMatchObject({ state: "completed" });
   await until("its worker has left it", async () => (await harness.runs.record(runId)).isHeld === false);
   return runId;
 }
@@ -37,10 +38,7 @@ describe("storage", () => {
     await harness.redis().config("SET", "maxmemory", String(200 * megabyte));
     for (const where of ["local", "remote"] as const) {
       const { code, stdout } = await runCommand(harness, ["storage", "--json"], where);
-      const report = JSON.parse(stdout) as {
-        usedBytes: number;
-        parts: { part: string; bytes: number; keys: number }[];
-      };
+      const report = JSON.parse(stdout) as StorageReport;
       expect([code, report]).toMatchObject([0, { limitBytes: 200 * megabyte, limitFrom: "maxmemory", archive: null }]);
       const bytesOf = Object.fromEntries(report.parts.map(({ part, bytes }) => [part, bytes]));
       for (const part of ["runs", "inventory", "events", "queues", "quotas"]) expect(bytesOf[part]).toBeGreaterThan(0);
@@ -93,8 +91,7 @@ describe("a run without room in Redis", () => {
     const before = await harness.redis().keys("*");
     const calls = harness.sandbox.state.totals.calls;
     await withMemoryLeft(100_000, async () => {
-      const refused = await startRun(50);
-      expect([refused.status, await refused.json()]).toMatchObject([507, { code: "STORE_FULL" }]);
+      expect(await answerOf(startRun(50))).toMatchObject([507, { code: "STORE_FULL" }]);
     });
     const isOfRun = (key: string): boolean => /:(run|draft):/.test(key);
     expect((await harness.redis().keys("*")).filter(isOfRun).toSorted()).toEqual(before.filter(isOfRun).toSorted());
@@ -111,10 +108,8 @@ test("a request that Redis refuses for lack of memory says so instead of calling
   await harness.redis().config("SET", "maxmemory", "1");
   const refused = await ask();
   await harness.redis().config("SET", "maxmemory", "0");
-  expect([refused.status, await refused.json()]).toMatchObject([
-    503,
-    { code: "STORE_UNAVAILABLE", detail: expect.stringContaining("Redis rejects commands: it is full") },
-  ]);
+  const detail = expect.stringContaining("Redis rejects commands: it is full") as unknown;
+  expect(await answerOf(refused)).toMatchObject([503, { code: "STORE_UNAVAILABLE", detail }]);
 });
 
 describe("a run that is deleted", () => {
@@ -140,20 +135,15 @@ describe("a run that is deleted", () => {
   test("can no longer be asked for its rows once they were removed, and says so with 410", async () => {
     const runId = await endedRun();
     const key = (await harness.redis().keys(`*:run:${runId}`))[0] ?? "";
-    await harness.redis().hset(key, { rowsRemovedAtMs: Date.UTC(2026, 9, 1), archive: "/archive/r.csv.gz" });
+    const archive = "/archive/r.csv.gz";
+    await harness.redis().hset(key, { rowsRemovedAtMs: Date.UTC(2026, 9, 1), archive });
+    const ask = (path: string, method = "GET") =>
+      answerOf(harness.ask(`/v1/runs/${runId}${path}`, { as: "operator", method }));
     const detail = expect.stringContaining("removed on 2026-10-01; its results are in /archive") as unknown;
-    for (const path of ["rows", "results"]) {
-      const answer = await harness.ask(`/v1/runs/${runId}/${path}`, { as: "viewer" });
-      expect([answer.status, await answer.json()]).toMatchObject([410, { code: "ROWS_REMOVED", detail }]);
-    }
-    for (const step of ["retry", "undo"]) {
-      const answer = await harness.ask(`/v1/runs/${runId}/${step}`, { as: "operator", method: "POST" });
-      expect([step, answer.status]).toEqual([step, 410]);
-    }
-    expect(await (await harness.ask(`/v1/runs/${runId}`, { as: "viewer" })).json()).toMatchObject({
-      counts: { total: 4, done: 4 },
-      rowsRemovedAt: "2026-10-01T00:00:00.000Z",
-      archive: "/archive/r.csv.gz",
-    });
+    for (const path of ["/rows", "/results"])
+      expect(await ask(path)).toMatchObject([410, { code: "ROWS_REMOVED", detail }]);
+    for (const path of ["/retry", "/undo"]) expect(await ask(path, "POST")).toMatchObject([410, {}]);
+    const left = { counts: { total: 4, done: 4 }, rowsRemovedAt: "2026-10-01T00:00:00.000Z", archive };
+    expect(await ask("")).toMatchObject([200, left]);
   });
 });

@@ -5,16 +5,17 @@ import { expect, it, onTestFinished } from "vitest";
 import { removeTemporaryFiles } from "#kernel/serve.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
-it("a worker removes what killed processes have left beside sinks and reports, and in the archive", async () => {
+/** A worker with folders of which all but the last are its own; each has a file that was left two hours ago. */
+async function setup() {
   const root = mkdtempSync(join(tmpdir(), "simfleet-temporary-"));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const folders = ["sinks", "keys", "reports", "archive/2026/11", "elsewhere"].map((name) => join(root, name));
-  const name = `.simfleet.${"a".repeat(24)}.tmp`;
   const twoHoursAgo = Date.now() / 1_000 - 7_200;
   for (const folder of folders) {
+    const left = join(folder, `.simfleet.${"a".repeat(24)}.tmp`);
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, name), "secret");
-    utimesSync(join(folder, name), twoHoursAgo, twoHoursAgo);
+    writeFileSync(left, "secret");
+    utimesSync(left, twoHoursAgo, twoHoursAgo);
   }
   writeFileSync(join(root, "seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
   const settings = `seal: { keyFile: ${root}/seal-key }
@@ -26,7 +27,12 @@ schedules:
   report: { cron: "0 3 * * *", job: report, file: ${root}/reports/report.json }
 archive: { path: ${root}/archive }
 `;
-  await using harness = await ControlHarness.open({ prepare: () => Promise.resolve(settings) });
+  return { folders, harness: await ControlHarness.open({ prepare: () => Promise.resolve(settings) }) };
+}
+
+it("a worker removes what killed processes have left beside sinks and reports, and in the archive", async () => {
+  const { folders, harness } = await setup();
+  await using _ = harness;
   await removeTemporaryFiles(harness.app);
   expect(folders.map((folder) => readdirSync(folder).length)).toEqual([0, 0, 0, 0, 1]);
 });

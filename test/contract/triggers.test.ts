@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHarness } from "./support/control-harness.ts";
+import { answerOf, ControlHarness } from "./support/control-harness.ts";
 
 const key = Buffer.alloc(24, 7);
 const sharedKey = Buffer.alloc(32, "shared-key");
@@ -50,8 +50,7 @@ const triggered = async (): Promise<number> => {
 };
 
 test("a signed message triggers its schedule and is audited", async () => {
-  const answer = await send();
-  expect([answer.status, await answer.json()]).toEqual([202, { schedule: "nightly" }]);
+  expect(await answerOf(send())).toEqual([202, { schedule: "nightly" }]);
   await until("it is written down", async () => (await triggered()) === 1);
   expect((await send()).status).toBe(202); // the same message again is taken, and asks for nothing new
 });
@@ -64,8 +63,7 @@ test.each([
   ["for a schedule that is not there", { schedule: "nothing" }],
   ["for a name of Object's own", { schedule: "constructor" }],
 ])("a message %s is refused", async (_, how) => {
-  const answer = await send({ id: "msg_2", ...how });
-  expect([answer.status, await answer.json()]).toMatchObject([401, { code: "UNAUTHENTICATED" }]);
+  expect(await answerOf(send({ id: "msg_2", ...how }))).toMatchObject([401, { code: "UNAUTHENTICATED" }]);
 });
 
 test("a message without a signature is refused even with an admin token", async () => {
@@ -75,9 +73,9 @@ test("a message without a signature is refused even with an admin token", async 
 
 test("a message for one of two schedules with the same secret cannot be redirected to the other", async () => {
   const forEast = { id: "msg_3", key: sharedKey, body: '{"schedule":"east","reason":"deploy"}' };
-  const turned = await send({ ...forEast, schedule: "west" });
+  const turned = answerOf(send({ ...forEast, schedule: "west" }));
   const detail = expect.stringContaining('"west"') as unknown;
-  expect([turned.status, await turned.json()]).toMatchObject([401, { code: "UNAUTHENTICATED", detail }]);
+  expect(await turned).toMatchObject([401, { code: "UNAUTHENTICATED", detail }]);
   expect((await send({ ...forEast, schedule: "east" })).status).toBe(202);
 });
 

@@ -2,9 +2,10 @@
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { PlanDocument } from "#jobs/runs/contract.ts";
-import { ControlHarness } from "./support/control-harness.ts";
+import { until } from "../support/until.ts";
+import { answerOf, ControlHarness } from "./support/control-harness.ts";
 
 const csv = { "content-type": "text/csv" };
 
@@ -34,8 +35,8 @@ test("a plan is the same for a file as a body or as a form", async () => {
 
 test("a plan of a filter is refused while no sync has read the fleet", async () => {
   const filter = JSON.stringify({ where: [`simId=${harness.simId(0)}`], speedClass: "s1.fast" });
-  const none = await harness.upload("/v1/plans", filter, { headers: { "content-type": "application/json" } });
-  expect([none.status, await none.json()]).toMatchObject([400, { code: "USAGE" }]);
+  const none = harness.upload("/v1/plans", filter, { headers: { "content-type": "application/json" } });
+  expect(await answerOf(none)).toMatchObject([400, { code: "USAGE" }]);
 });
 
 test("an upload larger than the limit is refused with 413 and leaves nothing", async () => {
@@ -44,7 +45,7 @@ test("an upload larger than the limit is refused with 413 and leaves nothing", a
   form.append("file", new Blob([large]), "large.csv");
   for (const init of [{ body: large, headers: csv }, { body: form }]) {
     const refused = await narrow.ask("/v1/runs", { as: "operator", method: "POST", ...init });
-    expect([refused.status, await refused.json()]).toMatchObject([413, { code: "TOO_LARGE" }]);
+    expect(await answerOf(refused)).toMatchObject([413, { code: "TOO_LARGE" }]);
   }
   expect(await left(narrow)).toEqual(before);
 });
@@ -54,7 +55,7 @@ test("an unreadable file is reported with its line and leaves nothing", async ()
   const broken = await harness.upload("/v1/runs", 'simId,speedClass\n"');
   const where = expect.stringContaining("line 2") as unknown;
   const refusal = { code: "INPUT_INVALID", problems: [{ where }] };
-  expect([broken.status, await broken.json()]).toMatchObject([422, refusal]);
+  expect(await answerOf(broken)).toMatchObject([422, refusal]);
   expect(broken.headers.get("content-type")).toBe("application/problem+json");
   expect(await left(harness)).toEqual(before);
 });
@@ -63,7 +64,7 @@ test("a body of another type is refused with the types that are taken and leaves
   const before = await left(harness);
   const other = await harness.upload("/v1/runs", "x", { headers: { "content-type": "image/png" } });
   const detail = "POST /v1/runs does not take image/png. It takes text/csv, multipart/form-data or application/json";
-  expect([other.status, await other.json()]).toMatchObject([415, { code: "BODY_UNSUPPORTED", detail }]);
+  expect(await answerOf(other)).toMatchObject([415, { code: "BODY_UNSUPPORTED", detail }]);
   expect(await left(harness)).toEqual(before);
 });
 
@@ -90,11 +91,9 @@ test("a plan names its rows that are not valid, and is started as planned only",
 
 test("a plan is started once, as the run of its ID, and is no plan then", async () => {
   const { planId, start } = await setupPlan();
-  const run = await start();
   const begun = { counts: { total: 4, rejected: 1 }, submittedBy: "token:operator" };
-  expect([run.status, await run.json()]).toMatchObject([202, begun]);
-  const again = await start();
-  expect([again.status, await again.json()]).toMatchObject([409, { code: "RUN_STATE_CONFLICT" }]);
+  expect(await answerOf(start())).toMatchObject([202, begun]);
+  expect(await answerOf(start())).toMatchObject([409, { code: "RUN_STATE_CONFLICT" }]);
   for (const [method, as] of [
     ["DELETE", "operator"],
     ["GET", "viewer"],
@@ -107,20 +106,14 @@ test("a plan is started once, as the run of its ID, and is no plan then", async 
 test("a results file is refused, unless the request says that it is one", async () => {
   const body = "simId,speedClass,Outcome,reason,attempts,finished_at\n8942310022000000000,s1.fast,done,,1,\n";
   const plan = (query: string): Promise<Response> => harness.upload(`/v1/plans${query}`, body);
-  const refused = await plan("");
-  expect([refused.status, await refused.json()]).toEqual([
-    422,
-    expect.objectContaining({ detail: expect.stringContaining("fromResults=true") as string }),
-  ]);
+  const detail = expect.stringContaining("fromResults=true") as string;
+  expect(await answerOf(plan(""))).toMatchObject([422, { detail }]);
   expect((await plan("?fromResults=true")).ok).toBe(true);
 });
 
 test("a request that cannot succeed is refused before its file is read", async () => {
   const large = narrow.csv(50);
-  const refusalOf = async (path: string): Promise<unknown> => {
-    const refused = await narrow.upload(path, large);
-    return [refused.status, await refused.json()];
-  };
+  const refusalOf = (path: string): Promise<unknown> => answerOf(narrow.upload(path, large));
   // The file is larger than the bound, which is not what the responses say.
   expect(await refusalOf("/v1/plans?profile=typo")).toMatchObject([404, { code: "NOT_FOUND" }]);
   expect(await refusalOf("/v1/runs?profile=typo")).toMatchObject([404, { code: "NOT_FOUND" }]);
@@ -128,43 +121,40 @@ test("a request that cannot succeed is refused before its file is read", async (
   expect(await refusalOf("/v1/runs?planId=p-none")).toMatchObject([400, { detail }]);
 });
 
-test("a form that is malformed, or has another number of files, is refused with 400 and leaves nothing", async () => {
-  const before = await left(harness);
-  const file = (name: string): string =>
-    `--x\r\ncontent-disposition: form-data; name="${name}"; filename="a.csv"\r\n\r\n${harness.csv(2)}\r\n`;
-  const forms: readonly (readonly [string, string, string?])[] = [
-    ["broken off", file("file")],
-    ["no form", "simId,speedClass\n"],
-    ["no parts", "--x--\r\n"],
-    ["no boundary", `${file("file")}--x--\r\n`, "multipart/form-data"],
-    ["a long boundary", `${file("file")}--x--\r\n`, `multipart/form-data; boundary=${"x".repeat(300)}`],
-    ["two files", `${file("file")}${file("file")}--x--\r\n`],
-    ["a file in another field", `${file("rows")}--x--\r\n`],
-  ];
-  for (const [fault, body, type = "multipart/form-data; boundary=x"] of forms) {
-    const headers = { "content-type": type };
-    const refused = await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers });
-    expect([fault, refused.status, await refused.json()]).toMatchObject([fault, 400, { code: "REQUEST_INVALID" }]);
-  }
-  expect(await left(harness)).toEqual(before);
-  expect(harness.log.filter((line) => line.includes('"stack"'))).toEqual([]);
-});
+const end = "--x--\r\n";
+const part = (name: string): string =>
+  `--x\r\ncontent-disposition: form-data; name="${name}"; filename="a.csv"\r\n\r\n${harness.csv(2)}\r\n`;
+
+test.each<[string, string, string?]>([
+  ["breaks off", part("file")],
+  ["is none", "simId,speedClass\n"],
+  ["has no parts", end],
+  ["has no boundary", `${part("file")}${end}`, "multipart/form-data"],
+  ["has a long boundary", `${part("file")}${end}`, `multipart/form-data; boundary=${"x".repeat(300)}`],
+  ["has two files", `${part("file")}${part("file")}${end}`],
+  ["has its file in another field", `${part("rows")}${end}`],
+])(
+  "a form that %s is refused with 400 and leaves nothing",
+  async (_, body, type = "multipart/form-data; boundary=x") => {
+    const before = await left(harness);
+    const refused = harness.upload("/v1/plans", body, { headers: { "content-type": type } });
+    expect(await answerOf(refused)).toMatchObject([400, { code: "REQUEST_INVALID" }]);
+    expect(await left(harness)).toEqual(before);
+    expect(harness.log.filter((line) => line.includes('"stack"'))).toEqual([]);
+  },
+);
 
 test.each(["/v1/plans", "/v1/runs"])("a caller of %s that disconnects ends the reading of its file", async (path) => {
-  const { runs } = harness;
-  const [begun, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  onTestFinished(() => void vi.restoreAllMocks());
-  vi.spyOn(runs, "draft").mockImplementation(async (_from, _order, signal) => {
-    begun.resolve();
+  const stopped = Promise.withResolvers<void>();
+  const drafting = vi.spyOn(harness.runs, "draft").mockImplementationOnce(async (_from, _order, signal) => {
     await new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
     stopped.resolve();
     signal?.throwIfAborted();
     throw new Error("not stopped");
   });
   const client = new AbortController();
-  const { signal } = client;
-  const asked = harness.upload(path, harness.csv(3), { signal });
-  await begun.promise;
+  const asked = harness.upload(path, harness.csv(3), { signal: client.signal });
+  await until("its file is read", () => drafting.mock.calls.length > 0);
   client.abort();
   await expect(asked).rejects.toThrow("aborted");
   await stopped.promise;

@@ -89,20 +89,15 @@ describe("a run in waves with a gate", () => {
     const ids = take(100);
     const more = { waves: "20,50%,100%", sample: "25" };
     const { waves } = await ask<PlanDocument>(`/plans?${query(good, more)}`, `simId\n${ids.join("\n")}\n`);
-    expect(waves?.parts.map((part) => [part.sims, part.met, part.judged])).toEqual([
-      [20, 20, 20],
-      [30, 30, 25],
-      [50, 50, 0],
-    ]);
+    const parts = waves?.parts.map((part) => `${part.met} of ${part.sims}, ${part.judged} judged`);
+    expect(parts).toEqual(["20 of 20, 20 judged", "30 of 30, 25 judged", "50 of 50, 0 judged"]);
     expect(waves).toMatchObject({ reads: 45, soakSeconds: 1, gate, onFailure: "pause" });
     const before = calls["getSim"] ?? 0;
     const run = await rests((await start(ids, good, more)).runId);
     expect(run).toMatchObject({ state: "completed", counts: { done: 100 }, calls: 100, throttled: 0 });
     expect((calls["getSim"] ?? 0) - before).toBe(45);
-    const checks = run.waves?.parts.map(
-      ({ check }) => check && [check.judged, check.before, check.after, check.isHeld],
-    );
-    expect(checks).toEqual([[20, 20, 20, true], [25, 25, 25, true], null]);
+    const held = (judged: number) => ({ check: { judged, before: judged, after: judged, isHeld: true } });
+    expect(run.waves?.parts).toMatchObject([held(20), held(25), { check: null }]);
   });
 
   test("a plan can be started in waves, and refuses a gate, for which it has not counted", async () => {
@@ -255,11 +250,8 @@ describe("between two waves", () => {
 
 describe("where waves begin", () => {
   test("the waves of a run that needs approval begin with the approval", async () => {
-    await using other = await ControlHarness.open({
-      works: true,
-      sandbox: { sims: 40 },
-      env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "5" },
-    });
+    const env = { SIMFLEET_CHANGES_APPROVAL_ABOVE: "5" };
+    await using other = await ControlHarness.open({ works: true, sandbox: { sims: 40 }, env });
     const how = "skipUnchanged=false&waves=20,100%25&soak=1s";
     const answer = await other.upload(`/v1/runs?${how}`, other.csv(40));
     const { runId, state } = (await answer.json()) as RunReport;
@@ -268,7 +260,7 @@ describe("where waves begin", () => {
     await other.ask(`/v1/runs/${runId}/approve`, { as: "admin", method: "POST" });
     await until("it soaks", async () => (await other.runs.show(runId)).wave?.state === "soaking", 30_000, 200);
     expect(await other.runs.show(runId)).toMatchObject({ counts: { done: 20 }, wave: { number: 1, of: 2 } });
-    await until("it is over", async () => (await other.runs.show(runId)).state === "completed");
+    expect(await other.ended(runId)).toMatchObject({ state: "completed" });
   });
 
   test("without an operation that reads one SIM, a sync reads them again", async () => {
@@ -297,20 +289,15 @@ automations:
   slow: { on: sim.added, job: apply, speedClass: s1.slow, ${keys} }
 `);
     await using other = await ControlHarness.open({ prepare });
-    const waves = {
-      ends: [{ rows: 20 }, { percent: 5 }, { percent: 100 }],
-      soakMs: 600_000,
-      gate,
-      minSample: 20,
-      sample: 200,
-      onFailure: "undo",
-    };
+    const ends = [{ rows: 20 }, { percent: 5 }, { percent: 100 }];
+    const waves = { ends, soakMs: 600_000, gate, minSample: 20, sample: 200, onFailure: "undo" };
     const text = JSON.stringify(other.app.kernel.config.sections);
     expect(text.split(JSON.stringify(waves).slice(1, -1))).toHaveLength(3);
   });
 });
 
 describe("waves that cannot be run", () => {
+  const taken = take(40);
   test.each([
     [{ waves: "20,5%" }, 'The waves \\"20,5%\\" do not end at 100%'],
     [{ waves: "20,10,100%" }, "are not each larger than the last"],
@@ -324,8 +311,7 @@ describe("waves that cannot be run", () => {
     [{ waves: "20,100%", canary: "5" }, "A canary is a first wave"],
     [{ gate }, "need waves"],
   ])("%j is refused before the first call", async (more, why) => {
-    await expect(start(take(40), good, more)).rejects.toThrow(why);
-    used -= 40;
+    await expect(start(taken, good, more)).rejects.toThrow(why);
   });
 
   test("an undo is refused for an operation without one", async () => {

@@ -19,10 +19,12 @@ import { createLogger } from "#telemetry/logger.ts";
 import { App } from "#kernel/app.ts";
 import type { AnyFeature } from "#cli/feature.ts";
 import { audit } from "#jobs/audit/feature.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { features } from "#features.ts";
 import { openHttp } from "#kernel/http.ts";
+import { until } from "../../support/until.ts";
 
 export const tokens = { viewer: "sf_viewer", operator: "sf_operator", admin: "sf_admin" } as const;
 
@@ -114,6 +116,12 @@ async function open({
       return ((await (await this.upload(`/v1/runs${query}`, body)).json()) as { runId: string }).runId;
     },
 
+    /** Waits until a run is over. @returns what it says then */
+    async ended(runId: string): Promise<RunReport> {
+      await until("the run is over", async () => (await this.runs.show(runId)).finishedAt !== null);
+      return this.runs.show(runId);
+    },
+
     simId(index: number): string {
       return sandbox.state.sims.simIdAt(index);
     },
@@ -161,6 +169,12 @@ async function unnamedProfileData({ kernel }: App, all: readonly AnyFeature[]): 
   const words = (await redis.keys(`${keys.prefix}:*`)).map((key) => key.slice(keys.prefix.length + 1).split(":"));
   const ofProfiles = words.filter(([, profile = ""]) => Object.hasOwn(config.profiles, profile.split(".")[0] ?? ""));
   return [...new Set(ofProfiles.map(([word = ""]) => word))].filter((word) => !named.includes(word));
+}
+
+/** The status and the document of an answer. */
+export async function answerOf(asked: Response | Promise<Response>): Promise<[status: number, document: unknown]> {
+  const answer = await asked;
+  return [answer.status, await answer.json()];
 }
 
 export type ControlHarness = Awaited<ReturnType<typeof open>>;

@@ -9,6 +9,11 @@ import { ControlHarness, type HarnessOptions } from "./control-harness.ts";
 export const csv = { "content-type": "text/csv" };
 export const json = { "content-type": "application/json" };
 
+/** A request with a document. */
+export function posting(document: object): RequestInit {
+  return { method: "POST", body: JSON.stringify(document), headers: json };
+}
+
 /** Sets the tag `tag` of a SIM to the input `tag`. */
 export function tagOperation(tag: string, more: object = {}): object {
   return {
@@ -75,7 +80,17 @@ export class RunRequests {
 
   /** Plans rows that are named in JSON, such as those of a retry. */
   planOf(rows: object): Promise<PlanDocument> {
-    return this.ask("/v1/plans", { method: "POST", body: JSON.stringify(rows), headers: json });
+    return this.ask("/v1/plans", posting(rows));
+  }
+
+  /** How many messages the SIM at this place has got. */
+  messagesTo(place: number): number {
+    return this.#harness.sandbox.state.effectsOn(this.#harness.simId(place))["sendSimSms"] ?? 0;
+  }
+
+  /** Starts what was planned. */
+  startPlan(planId: string) {
+    return this.send(`/v1/runs?planId=${planId}`, { method: "POST" });
   }
 
   /** Sends a request that must succeed. */
