@@ -1,6 +1,6 @@
 /** Who gets in, what stays where, and what a role may do; all in a real browser. */
 import { expect, it } from "vitest";
-import { confirm, press } from "./support/browser.ts";
+import { press, signIn } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
@@ -12,10 +12,10 @@ interface Kept {
 }
 const kept = `({ session: sessionStorage.getItem("simfleet.token"), local: localStorage.getItem("simfleet.token") })`;
 
+const secretFile = { name: "x", mimeType: "text/plain", buffer: Buffer.from("canary\nsecond\n") };
+
 async function setup(path: string, token?: string, width = 1280) {
-  const { page } = await harness.page({ width, ...(token && { token }) });
-  await page.goto(path);
-  return { page };
+  return harness.open(path, { width, ...(token && { token }) });
 }
 
 /** The Credential Sets, and all that the page and the responses to it have shown. */
@@ -36,20 +36,16 @@ describeInBrowser(
   () => {
     // Shows S17.
     it("sign-in leads to the requested page and keeps the token only in the tab", async () => {
-      const { page } = await harness.page({ width: 1280 });
+      const { page } = await setup("/#/quota");
       const addresses: string[] = [];
       page.on("request", (request) => addresses.push(request.url()));
-      await page.goto("/#/quota");
-      await page.getByLabel("Token", { exact: true }).fill("sf_no-user-has-this-one");
-      await page.getByRole("button", { name: "Sign in" }).click();
+      await signIn(page, "sf_no-user-has-this-one");
       await page.getByRole("alert").waitFor();
-
       await page.getByLabel("Token", { exact: true }).fill(tokens.viewer);
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
       expect(await page.title()).toBe("Quota · simfleet");
       expect(await page.evaluate<Kept>(kept)).toEqual({ session: tokens.viewer, local: null });
-
       await page.reload();
       await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
       expect(addresses.filter((address) => address.includes("sf_"))).toEqual([]);
@@ -57,9 +53,8 @@ describeInBrowser(
 
     it("sign-in outlives the tab only on request and never the sign-out", async () => {
       const { page } = await setup("/", undefined, 360);
-      await page.getByLabel("Token", { exact: true }).fill(tokens.operator);
       await page.getByLabel("Keep me signed in on this device").check();
-      await page.getByRole("button", { name: "Sign in" }).click();
+      await signIn(page, tokens.operator);
       await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
       expect(await page.evaluate<Kept>(kept)).toEqual({ session: tokens.operator, local: tokens.operator });
       await page.getByRole("button", { name: "Menu" }).click();
@@ -75,8 +70,7 @@ describeInBrowser(
       await page.getByText("You were signed out").waitFor();
       expect(page.url()).toContain("#/quota?from=here");
       await page.unroute("**/v1/**");
-      await page.getByLabel("Token", { exact: true }).fill(tokens.viewer);
-      await page.getByRole("button", { name: "Sign in" }).click();
+      await signIn(page, tokens.viewer);
       await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
     });
 
@@ -112,10 +106,8 @@ describeInBrowser(
       await page.getByRole("button", { name: "Replace the secret of old-one" }).click();
       const replace = page.getByRole("form", { name: "Replace the secret of old-one" });
       expect(await replace.getByLabel("Secret", { exact: true }).inputValue()).toBe("");
-      const buffer = Buffer.from("canary\nsecond\n");
-      await replace.getByLabel("Secret from a file").setInputFiles({ name: "x", mimeType: "text/plain", buffer });
-      await replace.getByRole("button", { name: "Replace" }).click();
-      await confirm(page, "Replace");
+      await replace.getByLabel("Secret from a file").setInputFiles(secretFile);
+      await press(page, "Replace", "Replace");
       await replace.waitFor({ state: "detached" });
       expect(credentials.secretOf("old-one")).toEqual({ key: "canary\nsecond" });
       await press(page, "Delete old-one", "Delete");

@@ -1,10 +1,12 @@
 /** Every view, wide and narrow, light and dark: checked by axe and against the window, and used by keyboard alone. */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { Page } from "playwright-core";
 import { isLong } from "../support/long.ts";
 import { findings, findingsInLooks } from "./support/axe.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
+
+vi.setConfig({ testTimeout: 600_000 });
 
 const looks = isLong ? 4 : 1;
 let harness: WebHarness;
@@ -77,10 +79,20 @@ const isChosenInSight = `(() => {
 
 /** A page that axe can look at. */
 async function setup(path: string, { width = 1280, token = tokens.operator }: { width?: number; token?: string } = {}) {
-  const watched = await harness.page({ width, isExamined: true, ...(token && { token }) });
-  const { page } = watched;
-  await page.goto(path);
-  return { watched, page };
+  const watched = await harness.open(path, { width, isExamined: true, ...(token && { token }) });
+  return { watched, page: watched.page };
+}
+
+/** Shows a view wide, and waits for what it shows. */
+async function show(page: Page, title: string): Promise<void> {
+  const { place, seen } = views[title] ?? {};
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await page.goto(place?.() ?? "");
+  const name = title === "SIM" ? /^SIM / : (title.split(",")[0] ?? "");
+  await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+  await seen?.(page);
+  const loading = page.getByText(/^Loading /);
+  await loading.first().waitFor({ state: "detached" });
 }
 
 /** Presses Tab until the focus is on something that is called so. */
@@ -128,32 +140,21 @@ describeInBrowser(
   async () => {
     harness = await WebHarness.open();
     await harness.sync();
-    const file = await harness.cli.fleet("fleet.csv", 40);
-    const csv = `${await harness.cli.read(file)}8.94231E+18,s1.fast,ruined\n`;
+    const csv = `${await harness.csv(40)}8.94231E+18,s1.fast,ruined\n`;
     ({ runId } = await harness.ask<{ runId: string }>("/v1/runs?partial=true&name=forty", { method: "POST", csv }));
     return harness;
   },
   () => {
-    it(
-      "every view passes axe and fits its window in wide, narrow, light, and dark modes",
-      { timeout: 600_000 },
-      async () => {
-        const found: string[] = [];
-        const { watched, page } = await setup("/", { token: tokens.admin });
-        for (const [title, { place, seen }] of Object.entries(views)) {
-          await page.setViewportSize({ width: 1280, height: 860 });
-          await page.goto(place());
-          const name = title === "SIM" ? /^SIM / : (title.split(",")[0] ?? "");
-          await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
-          await seen(page);
-          const loading = page.getByText(/^Loading /);
-          await loading.first().waitFor({ state: "detached" });
-          found.push(...(await findingsInLooks(watched, title, looks)));
-        }
-        await harness.ask("/v1/freeze", { method: "DELETE" });
-        expect(found).toEqual([]);
-      },
-    );
+    it("every view passes axe and fits its window in wide, narrow, light, and dark modes", async () => {
+      const found: string[] = [];
+      const { watched, page } = await setup("/", { token: tokens.admin });
+      for (const title of Object.keys(views)) {
+        await show(page, title);
+        found.push(...(await findingsInLooks(watched, title, looks)));
+      }
+      await harness.ask("/v1/freeze", { method: "DELETE" });
+      expect(found).toEqual([]);
+    });
 
     it("the sign-in page passes axe", async () => {
       const { watched, page } = await setup("/", { width: 360, token: "" });
@@ -241,8 +242,7 @@ describeInBrowser(
     });
 
     it("a run can be planned, started and undone by keyboard only", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.operator });
-      await page.goto("/#/new");
+      const { page } = await harness.open("/#/new", { width: 1280, token: tokens.operator });
       await page.getByRole("heading", { name: "New run", level: 1 }).waitFor();
       const press = async (button: string): Promise<void> => {
         await tabTo(page, button);

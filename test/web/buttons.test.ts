@@ -3,6 +3,7 @@
  * worker, the platform, or the endpoint of a message, never the page alone.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import type { Page } from "playwright-core";
 import { afterAll, expect, it } from "vitest";
 import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
@@ -64,8 +65,7 @@ function untilWebhookIs(state: string): Promise<void> {
 
 /** A page of the dashboard. */
 async function setup(path: string, { width = 1280, token = tokens.operator }: Partial<PageOptions> = {}) {
-  const watched = await harness.page({ width, token });
-  await watched.page.goto(path);
+  const watched = await harness.open(path, { width, token });
   return { watched, page: watched.page };
 }
 
@@ -146,8 +146,7 @@ describeInBrowser(
     it("buttons resume a stopped webhook and resend a message", async () => {
       const { watched, page } = await setup("/#/schedules/webhooks", { width: 360 });
       receiver.answerWith(() => 410);
-      const csv = await harness.cli.read(await harness.cli.fleet("two.csv", 2));
-      await harness.ask("/v1/runs", { method: "POST", csv });
+      await harness.ask("/v1/runs", { method: "POST", csv: await harness.csv(2) });
       await untilWebhookIs("stopped");
       receiver.answerWith(() => 204);
       await page.getByRole("button", { name: "Resume ops" }).click();
@@ -187,6 +186,15 @@ describeInBrowser(
       return page;
     };
 
+    /** The audit log shows the freeze and its end. */
+    const seeAudited = async (page: Page) => {
+      await page.goto("/#/activity/audit");
+      for (const method of ["POST", "DELETE"]) {
+        const entry = page.getByRole("table", { name: "Changes" }).getByRole("row", { name: `${method} /v1/freeze` });
+        await entry.filter({ hasText: by }).filter({ hasText: "done 200" }).waitFor();
+      }
+    };
+
     it("a freeze cannot end in the past, and those of the configuration are listed", async () => {
       const { page } = await setup("/#/schedules/freezes", { width: 360, token: tokens.admin });
       await page.getByRole("table", { name: "Freezes of the configuration" }).getByText("year-end").waitFor();
@@ -207,11 +215,7 @@ describeInBrowser(
       await page.goto("/#/runs");
       await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
       await page.getByText("Changes are frozen").waitFor({ state: "detached" });
-      await page.goto("/#/activity/audit");
-      for (const method of ["POST", "DELETE"]) {
-        const entry = page.getByRole("table", { name: "Changes" }).getByRole("row", { name: `${method} /v1/freeze` });
-        await entry.filter({ hasText: by }).filter({ hasText: "done 200" }).waitFor();
-      }
+      await seeAudited(page);
     });
 
     it("an operator sees no audit log and cannot freeze changes", async () => {

@@ -1,5 +1,6 @@
 /** The SIM explorer: from a bar of the fleet over filters, search and order to the plan of a run. */
 import { writeFileSync } from "node:fs";
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { type PageOptions, press } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
@@ -31,9 +32,9 @@ async function countOf(where: string): Promise<number> {
 
 /** The list of the SIMs of a filter. */
 async function setup(where = "", { width = 1280, token = tokens.operator }: Partial<PageOptions> = {}) {
-  const watched = await harness.page({ width, token });
+  const path = where === "" ? "/#/sims" : `/#/sims?where=${encodeURIComponent(where)}`;
+  const watched = await harness.open(path, { width, token });
   const { page } = watched;
-  await page.goto(where === "" ? "/#/sims" : `/#/sims?where=${encodeURIComponent(where)}`);
   const rows = page.getByRole("table", { name: "SIMs" }).getByRole("row");
   const shows = (count: number): Promise<void> =>
     page.getByText(`${count.toLocaleString("en-US")} ${count === 1 ? "SIM" : "SIMs"}`, { exact: true }).waitFor();
@@ -48,6 +49,14 @@ async function setup(where = "", { width = 1280, token = tokens.operator }: Part
     return Number.parseInt(((await page.getByText(/loaded$/).textContent()) ?? "").replace(",", ""), 10);
   };
   return { watched, page, rows, shows, filter, search, loadMore };
+}
+
+async function saveFilter(page: Page, name: string): Promise<void> {
+  await page.getByText("Saved filters", { exact: true }).click();
+  await page.getByLabel("Name", { exact: true }).fill(name);
+  await page.getByRole("button", { name: "Save this filter" }).click();
+  await page.getByRole("link", { name }).waitFor();
+  await page.getByText("Saved filters", { exact: true }).click();
 }
 
 /** The form of a new run for more SIMs than a filter holds. */
@@ -133,11 +142,7 @@ describeInBrowser(
       await search((await harness.ask<{ imsi: string }>(`/v1/sims/${one}`)).imsi);
       await shows(1);
       await rows.filter({ hasText: one }).waitFor();
-      await page.getByText("Saved filters", { exact: true }).click();
-      await page.getByLabel("Name", { exact: true }).fill("just one");
-      await page.getByRole("button", { name: "Save this filter" }).click();
-      await page.getByRole("link", { name: "just one" }).waitFor();
-      await page.getByText("Saved filters", { exact: true }).click();
+      await saveFilter(page, "just one");
       await page.getByRole("button", { name: "Clear", exact: true }).click();
       await shows(3_000);
       await page.getByText("Saved filters", { exact: true }).click();
@@ -152,17 +157,22 @@ describeInBrowser(
       await page.getByRole("columnheader", { name: "Seen" }).waitFor();
     });
 
-    it("selected SIMs, or all of a filter, become a plan", async () => {
-      const ids = [harness.cli.simId(7), harness.cli.simId(8)];
-      const where = `simId in (${ids.join(", ")})`;
-      const { watched, page, shows } = await setup(where, { width: 360 });
-      await shows(2);
-      // On a phone, the list is above the counts of the fleet.
+    it("on a phone, the list is above the counts of the fleet and as wide as the window", async () => {
+      const { watched, page, shows } = await setup(`simId=${harness.cli.simId(7)}`, { width: 360 });
+      await shows(1);
       const top = async (name: string): Promise<number> =>
         (await page.getByRole("region", { name, exact: true }).first().boundingBox())?.y ?? 0;
       expect(await top("SIMs")).toBeLessThan(await top("Filter"));
       await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).check();
       expect(await watched.overflow()).toBe(0);
+    });
+
+    it("selected SIMs, or all of a filter, become a plan", async () => {
+      const ids = [harness.cli.simId(7), harness.cli.simId(8)];
+      const where = `simId in (${ids.join(", ")})`;
+      const { page, shows } = await setup(where, { width: 360 });
+      await shows(2);
+      await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).check();
       await page.getByRole("button", { name: "New run for 2 selected SIMs" }).click();
       const ofRun = page.getByRole("textbox", { name: "Filter", exact: true });
       await ofRun.waitFor();

@@ -3,8 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { isLong } from "../support/long.ts";
-import { until } from "../support/until.ts";
-import { press } from "./support/browser.ts";
+import { press, signIn } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
@@ -21,29 +20,26 @@ async function drop(page: Page, csv: string): Promise<void> {
 
 /** What is chosen as a file: a new class for 60 SIMs, and a row that is not valid. */
 async function chosen() {
-  const csv = await harness.cli.read(await harness.cli.fleet("fleet.csv", 60, ["s1.minimum"]));
-  return {
-    name: "fleet.csv",
-    mimeType: "text/csv",
-    buffer: Buffer.from(`${csv}8.94231E+18,s1.minimum,ruined\n`),
-  };
+  const csv = `${await harness.csv(60, ["s1.minimum"])}8.94231E+18,s1.minimum,ruined\n`;
+  return { name: "fleet.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
 }
 
 /** Has the worker carry out a run to its end. */
 async function ended(path: string, csv?: string): Promise<string> {
   const { runId } = await harness.ask<{ runId: string }>(path, { method: "POST", ...(csv && { csv }) });
-  await until("the run is over", async () => {
-    return (await harness.ask<{ finishedAt: string | null }>(`/v1/runs/${runId}`)).finishedAt !== null;
-  });
+  await harness.ended(runId);
   return runId;
 }
 
 const endedOfFile = async () => ended("/v1/runs?partial=true", (await chosen()).buffer.toString());
 const changes = /set-speed-class on OP0000000001 \(default\): .*s1\.fast → s1\.minimum \d+/;
 
+const changeLimit = (limit: number): void =>
+  harness.cli.sandbox.throttle.changeLimit({ group: "Sim", limit, afterMs: 0 });
+
 /** A page as large as a laptop's. */
 async function setup(path: string, token: string = tokens.operator) {
-  harness.cli.sandbox.throttle.changeLimit({ group: "Sim", limit: 1_000, afterMs: 0 });
+  changeLimit(1_000);
   const { page } = await harness.page({ width: 1280, token });
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.goto(path);
@@ -51,16 +47,18 @@ async function setup(path: string, token: string = tokens.operator) {
   return { page, main: page.locator("main"), dialog: page.getByRole("dialog"), height };
 }
 
-/** The run of a file that a user signed in for, dropped and started. */
+/**
+ * The run of a file that a user signed in for, dropped and started. Its quota is so narrow that it cannot end before it
+ * is paused.
+ */
 async function startDropped(width: number) {
+  changeLimit(10);
   // Other classes for each width: rows that change nothing are not sent.
   const classes = width > 600 ? ["s1.slow", "s1.fast"] : ["s1.fast", "s1.slow"];
   const file = await harness.cli.fleet("fleet.csv", 240, classes);
-  const watched = await harness.page({ width });
+  const watched = await harness.open("/#/new", { width });
   const { page } = watched;
-  await page.goto("/#/new");
-  await page.getByLabel("Token", { exact: true }).fill(tokens.operator);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await signIn(page, tokens.operator);
   await page.getByLabel("Name", { exact: true }).fill("by hand");
   if (width > 600) await drop(page, await harness.cli.read(file));
   else await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.cli.path(file));
@@ -168,9 +166,8 @@ describeInBrowser(
       const undone = entries.filter({ hasText: `undid ${runId} by ${undoing}` });
       await undone.waitFor();
       expect(await undone.getByRole("link").count()).toBe(2);
-      const started = entries.filter({ hasText: "started a run" });
       const hasText = /set-speed-class on OP0000000001 \(default\): .+ → s1\.minimum \d+/;
-      await started.filter({ hasText }).first().waitFor();
+      await entries.filter({ hasText: "started a run" }).filter({ hasText }).first().waitFor();
     });
 
     it("the whole page of a run is two screens, says what changed, and names the run once", async () => {
@@ -184,26 +181,20 @@ describeInBrowser(
       expect((await main.innerText()).split(runId).length - 1).toBe(1);
     });
 
-    it.each(isLong ? [1280, 360] : [1280])(
-      "the dashboard processes a dropped file up to its results with a pause and resume at %d px width",
-      async (width) => {
-        // So narrow a quota that the run cannot end before it is paused, and then a wide one.
-        const { throttle } = harness.cli.sandbox;
-        throttle.changeLimit({ group: "Sim", limit: 10, afterMs: 0 });
-        const { watched, page } = await startDropped(width);
-        const bar = page.getByRole("progressbar", { name: "Rows with an outcome" });
-        const done = async (): Promise<number> => Number(await bar.getAttribute("aria-valuenow"));
-        await expect.poll(done, { timeout: 20_000 }).toBeGreaterThan(0);
-        await page.getByRole("button", { name: "Pause" }).click();
-        await page.getByText("paused", { exact: true }).waitFor();
-        expect(await done()).toBeLessThan(240);
-        throttle.changeLimit({ group: "Sim", limit: 1_000, afterMs: 0 });
-        await page.getByRole("button", { name: "Resume" }).click();
-        await page.getByText("completed", { exact: true }).waitFor();
-        expect(await done()).toBe(240);
-        await expectSameResults(page);
-        expect(await watched.overflow()).toBe(0);
-      },
-    );
+    it.each(isLong ? [1280, 360] : [1280])("a dropped file is paused and resumed at %d px width", async (width) => {
+      const { watched, page } = await startDropped(width);
+      const bar = page.getByRole("progressbar", { name: "Rows with an outcome" });
+      const done = async (): Promise<number> => Number(await bar.getAttribute("aria-valuenow"));
+      await expect.poll(done, { timeout: 20_000 }).toBeGreaterThan(0);
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByText("paused", { exact: true }).waitFor();
+      expect(await done()).toBeLessThan(240);
+      changeLimit(1_000);
+      await page.getByRole("button", { name: "Resume" }).click();
+      await page.getByText("completed", { exact: true }).waitFor();
+      expect(await done()).toBe(240);
+      await expectSameResults(page);
+      expect(await watched.overflow()).toBe(0);
+    });
   },
 );

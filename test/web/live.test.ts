@@ -14,7 +14,7 @@ async function setup() {
   });
   await page.goto("/#/activity/events");
   await page.getByText("Live", { exact: true }).waitFor();
-  const csv = await harness.cli.read(await harness.cli.fleet("two.csv", 2));
+  const csv = await harness.csv(2);
   const start = async (): Promise<string> =>
     (await harness.ask<{ runId: string }>("/v1/runs", { method: "POST", csv })).runId;
   const rows = page.getByRole("table", { name: "Events" }).getByRole("row");

@@ -17,8 +17,7 @@ function simsAt(...places: number[]): string {
 
 /** A run for the SIMs of a filter that is filled in. */
 async function setup(operation: string, where: string, width: 360 | 1280) {
-  const { page } = await harness.page({ width, token: tokens.operator });
-  await page.goto("/#/new");
+  const { page } = await harness.open("/#/new", { width, token: tokens.operator });
   await page.getByLabel("Operation", { exact: true }).selectOption(operation);
   await page.getByRole("radio", { name: "A filter" }).check({ force: true });
   await page.getByLabel("Filter", { exact: true }).fill(where);
@@ -27,10 +26,8 @@ async function setup(operation: string, where: string, width: 360 | 1280) {
 
 /** The page of a SIM. */
 async function setupSim(sim: string) {
-  const watched = await harness.page({ width: 1280, token: tokens.operator });
-  const { page } = watched;
-  await page.goto(`/#/sims/${sim}`);
-  return { watched, page };
+  const watched = await harness.open(`/#/sims/${sim}`, { width: 1280, token: tokens.operator });
+  return { watched, page: watched.page };
 }
 
 async function previewed(page: Page): Promise<void> {
@@ -105,11 +102,10 @@ describeInBrowser(
     });
 
     it("a run links to the page of its SIM, whose timeline names the run", async () => {
-      const { page } = await harness.page({ width: 1280, token: tokens.operator });
       const sim = harness.cli.simId(5);
       const csv = `simId,speedClass\n${sim},s1.fast\n`;
       const { runId } = await harness.ask<{ runId: string }>("/v1/runs?name=faster", { method: "POST", csv });
-      await page.goto(`/#/runs/${runId}`);
+      const { page } = await harness.open(`/#/runs/${runId}`, { width: 1280, token: tokens.operator });
       await page.getByRole("link", { name: sim }).click();
       await page.getByRole("heading", { name: `SIM ${sim}`, level: 1 }).waitFor();
       await page.getByRole("table", { name: "Timeline" }).getByRole("link", { name: "faster" }).waitFor();

@@ -1,8 +1,7 @@
 /** The frame around all pages, the overview, and what a user does when rows of a run fail. */
 import { readFile } from "node:fs/promises";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { until } from "../support/until.ts";
 import { press } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
@@ -16,6 +15,21 @@ async function answerWith(page: Page, url: string, members: (body: Record<string
   });
 }
 
+/** A time in words has the whole of it in its attributes. */
+async function expectWholeTime(place: Locator): Promise<void> {
+  const time = place.getByRole("time");
+  expect(await time.getAttribute("datetime")).toMatch(/^\d{4}-.*Z$/);
+  expect(await time.getAttribute("title")).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
+}
+
+/** Shows the page again, with the webhook as it would be with other members. */
+async function reloadWith(page: Page, members: object): Promise<void> {
+  await answerWith(page, "**/v1/webhooks", ({ webhooks }) => ({
+    webhooks: (webhooks as object[]).map((one) => ({ ...one, ...members })),
+  }));
+  await page.reload();
+}
+
 let harness: WebHarness;
 let runId: string;
 const missing = [7, 8, 9].map((n) => `894231999999999999${n}`);
@@ -26,8 +40,7 @@ interface RunSummary {
 }
 
 async function setup(path: string, token: string = tokens.viewer) {
-  const { page } = await harness.page({ width: 1280, token });
-  await page.goto(path);
+  const { page } = await harness.open(path, { width: 1280, token });
   /** Retries rows of the run of the page, and goes to the run that does. */
   const retry = async (button: string, confirmed: string): Promise<void> => {
     await press(page, button, confirmed);
@@ -41,23 +54,16 @@ describeInBrowser(
   async () => {
     harness = await WebHarness.open({ sims: 60, periodSeconds: 1 });
     await harness.sync();
-    const csv = await harness.cli.read(await harness.cli.fleet("fleet.csv", 5));
-    const rows = missing.map((sim) => `${sim},s1.fast,gone\n`).join("");
-    ({ runId } = await harness.ask<{ runId: string }>("/v1/runs?partial=true&name=night", {
-      method: "POST",
-      csv: csv + rows,
-      as: "operator",
-    }));
-    await until("the run is over", async () => {
-      return (await harness.ask<{ finishedAt: string | null }>(`/v1/runs/${runId}`)).finishedAt !== null;
-    });
+    const csv = `${await harness.csv(5)}${missing.map((sim) => `${sim},s1.fast,gone\n`).join("")}`;
+    const path = "/v1/runs?partial=true&name=night";
+    ({ runId } = await harness.ask<{ runId: string }>(path, { method: "POST", csv, as: "operator" }));
+    await harness.ended(runId);
     return harness;
   },
   () => {
     it("the overview names what failed and what comes next, each with a link", async () => {
-      const watched = await harness.page({ width: 360, token: tokens.viewer });
+      const watched = await harness.open("/", { width: 360, token: tokens.viewer });
       const { page } = watched;
-      await page.goto("/");
       await page.getByText("No run is in progress.").waitFor();
       // On a slow machine, a sync or the run may have had a problem besides.
       const failures = page.getByRole("region", { name: "Failed in the last 24 hours" }).getByRole("listitem");
@@ -65,9 +71,7 @@ describeInBrowser(
       await failed.getByText("night").waitFor();
       expect(await failed.textContent()).toMatch(/Run r-.* “night” completed: 5 of 8 rows done, 3 rejected$/);
       await page.getByRole("region", { name: "Next schedules" }).getByText("nightly-sync").waitFor();
-      const time = failed.getByRole("time");
-      expect(await time.getAttribute("datetime")).toMatch(/^\d{4}-.*Z$/);
-      expect(await time.getAttribute("title")).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
+      await expectWholeTime(failed);
       await failed.getByRole("link", { name: runId }).click();
       await page.getByRole("navigation", { name: "Breadcrumbs" }).getByRole("link", { name: "Runs" }).waitFor();
       expect(await watched.overflow()).toBe(0);
@@ -79,14 +83,9 @@ describeInBrowser(
       await page.goto("/");
       await page.getByRole("region", { name: "Needs action" }).getByText("Loading …").waitFor();
       await page.unroute(/\/v1\/rotations/);
-      const webhooks = [{ name: "ops", state: "active" }];
-      await answerWith(page, "**/v1/webhooks", () => ({ webhooks }));
-      await page.reload();
+      await reloadWith(page, { state: "active" });
       await page.getByRole("region", { name: "Needs action" }).getByText("Nothing needs action.").waitFor();
-      await answerWith(page, "**/v1/webhooks", (found) => ({
-        webhooks: (found.webhooks as object[]).map((one) => ({ ...one, state: "failing", reason: "it answered 404" })),
-      }));
-      await page.reload();
+      await reloadWith(page, { state: "failing", reason: "it answered 404" });
       const webhook = page.getByRole("region", { name: "Needs action" }).getByRole("listitem").first();
       await expect.poll(() => webhook.textContent()).toMatch(/^failingWebhook \w+: it answered 404$/);
     });
@@ -159,7 +158,7 @@ describeInBrowser(
       expect(page.url()).toContain("bucket=");
     });
 
-    it("Ctrl-K finds pages, SIMs and runs, and an id is copied", async () => {
+    it("Ctrl-K finds pages, SIMs and runs", async () => {
       const { page } = await setup("/#/sims");
       await page.getByRole("heading", { name: "SIMs", level: 1 }).waitFor();
       const input = page.getByRole("combobox", { name: "Search and commands" });
@@ -172,6 +171,11 @@ describeInBrowser(
       await page.getByRole("option", { name: sim }).waitFor();
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: `SIM ${sim}`, level: 1 }).waitFor();
+    });
+
+    it("the ID of a SIM is copied", async () => {
+      const sim = harness.cli.simId(3);
+      const { page } = await setup(`/#/sims/${sim}`);
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
       const copy = page.getByRole("button", { name: `Copy ${sim}` });
       await copy.first().click();

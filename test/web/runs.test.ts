@@ -17,22 +17,26 @@ function untilState(runId: string, state: string): Promise<void> {
   return until(`${runId} is ${state}`, async () => (await shown(runId)).state === state);
 }
 
+/** A run that has ended so, and of which no call is in flight any more. */
+async function ended(runId: string, state: string): Promise<RunDocument> {
+  await untilState(runId, state);
+  await until("its last call has ended", async () => (await shown(runId)).counts.pending === 0);
+  return shown(runId);
+}
+
 /** Hands a run in as the operator, and opens it. */
 async function submitted(page: Page, name: string, csv: string): Promise<string> {
-  const { runId } = await harness.ask<RunDocument>(`/v1/runs?partial=true&skipUnchanged=false&name=${name}`, {
-    method: "POST",
-    csv,
-    as: "operator",
-  });
+  const path = `/v1/runs?partial=true&skipUnchanged=false&name=${name}`;
+  const { runId } = await harness.ask<RunDocument>(path, { method: "POST", csv, as: "operator" });
   await page.goto(`/#/runs/${runId}`);
   await page.getByRole("heading", { name, level: 1 }).waitFor();
   return runId;
 }
 
-/** Where a press has led to, which is another run. */
-async function runAfter(page: Page, runId: string): Promise<string> {
+/** Where a press has led to, which is another run, once that is completed. */
+async function runAfter(page: Page, runId: string): Promise<RunDocument> {
   await page.waitForURL((url) => /#\/runs\/r-/.test(url.hash) && !url.hash.endsWith(runId));
-  return new URL(page.url()).hash.slice("#/runs/".length);
+  return ended(new URL(page.url()).hash.slice("#/runs/".length), "completed");
 }
 
 const places = Array.from({ length: 40 }, (_, n) => 200 + n);
@@ -64,29 +68,31 @@ describeInBrowser(
   () => {
     it("a run starts only when approved by another user than its submitter", async () => {
       const before = harness.cli.changes;
-      const csv = await harness.cli.read(await harness.cli.fleet("many.csv", 41));
       const own = await harness.page({ width: 1280, token: tokens.operator });
-      const runId = await submitted(own.page, "many", csv);
+      const runId = await submitted(own.page, "many", await harness.csv(41));
       await press(own.page, "Approve", /^Approve and start$/);
       await own.page.getByText("someone else has to approve it").waitFor();
       expect(await shown(runId)).toMatchObject({ state: "awaiting-approval", startedAt: null });
       expect(harness.cli.changes).toBe(before);
       expect(own.faults.splice(0)).toEqual([`${harness.origin}/v1/runs/${runId}/approve answered 409`]);
-
-      const others = await harness.page({ width: 360, token: tokens.admin });
-      await others.page.goto(`/#/runs/${runId}`);
+      const others = await harness.open(`/#/runs/${runId}`, { width: 360, token: tokens.admin });
       await press(others.page, "Approve", /^Approve and start$/);
-      await untilState(runId, "completed");
-      expect((await shown(runId)).counts.done).toBe(41);
+      expect((await ended(runId, "completed")).counts.done).toBe(41);
       expect(harness.cli.changes).toBe(before + 41);
     });
 
-    it("a run that is frozen says so, and it can be paused and resumed", async () => {
-      const { watched, page, runId, widen } = await setup("paused", csvOf("s1.minimum"));
+    it("a run that is frozen says so", async () => {
+      const { page, runId, widen } = await setup("frozen", csvOf("s1.slow"));
       await harness.ask("/v1/freeze", { method: "POST" });
       await page.getByText("running (frozen)", { exact: true }).waitFor();
       await harness.ask("/v1/freeze", { method: "DELETE" });
       await page.getByText("running", { exact: true }).waitFor();
+      widen();
+      await ended(runId, "completed");
+    });
+
+    it("a run can be paused and resumed", async () => {
+      const { watched, page, runId, widen } = await setup("paused", csvOf("s1.minimum"));
       await page.getByRole("button", { name: "Pause", exact: true }).click();
       await untilState(runId, "paused");
       await page.getByText("Nothing is lost. Resume it when you are ready.").waitFor();
@@ -95,31 +101,27 @@ describeInBrowser(
       await untilState(runId, "running");
       await watched.putMessageAway();
       widen();
-      await untilState(runId, "completed");
+      await ended(runId, "completed");
     });
 
     it("a run can be cancelled, and a retry sends its remaining rows", async () => {
       const { watched, page, runId, widen } = await setup("half", csvOf("s1.4xfast"));
       await until("a row is done", async () => (await shown(runId)).counts.done > 0);
       await press(page, "Cancel", /^Cancel \d+ rows$/);
-      await untilState(runId, "cancelled");
+      const { done, rejected, cancelled } = (await ended(runId, "cancelled")).counts;
       await watched.putMessageAway();
-      await until("its last call has ended", async () => (await shown(runId)).counts.pending === 0);
-      const { done, rejected, cancelled } = (await shown(runId)).counts;
       expect([rejected, done + cancelled]).toEqual([1, 40]);
       expect(cancelled).toBeGreaterThan(0);
       widen();
       await press(page, "Retry", /^Retry \d+ rows$/);
-      const retrying = await runAfter(page, runId);
-      await untilState(retrying, "completed");
-      expect(await shown(retrying)).toMatchObject({ retryOf: runId, counts: { total: cancelled, done: cancelled } });
+      const counts = { total: cancelled, done: cancelled };
+      expect(await runAfter(page, runId)).toMatchObject({ retryOf: runId, counts });
       const classes = places.map((place) => harness.cli.sandbox.state.sims.speedClassAt(place));
       expect(new Set(classes)).toEqual(new Set(["s1.4xfast"]));
     });
 
     it("the plan of a run names the older run that it supersedes, and that run names it", async () => {
-      const csv = await harness.cli.read(await harness.cli.fleet("older.csv", 30, ["s1.slow"]));
-      const { page, runId: older, widen } = await setup("older", csv, 1280);
+      const { page, runId: older, widen } = await setup("older", await harness.csv(30, ["s1.slow"]), 1280);
       await page.getByRole("button", { name: "Pause", exact: true }).click();
       await untilState(older, "paused");
       await page.goto("/#/new");
@@ -129,8 +131,7 @@ describeInBrowser(
       await page.getByText(new RegExp(warning)).waitFor();
       widen();
       await press(page, "Start the run", "Start the run");
-      const newer = await runAfter(page, older);
-      await untilState(newer, "completed");
+      const { runId: newer } = await runAfter(page, older);
       await untilState(older, "completed");
       await page.goto(`/#/runs/${older}`);
       await page.getByText(/\d+ rows? superseded by/).waitFor();

@@ -102,6 +102,12 @@ export class WatchedPage implements AsyncDisposable {
   }
 }
 
+/** Enters a token where the dashboard asks for it. */
+export async function signIn(page: Page, token: string): Promise<void> {
+  await page.getByLabel("Token", { exact: true }).fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
 /** Answers the question of a dialog. */
 export async function confirm(page: Page, answer: string | RegExp): Promise<void> {
   const dialog = page.getByRole("dialog");

@@ -1,7 +1,7 @@
 /** A worker with its dashboard and the sandbox behind it, for a file of tests, and pages of the browser. */
 import { beforeAll, describe, expect, onTestFinished } from "vitest";
 import { until } from "../../support/until.ts";
-import { CliHarness, type CliHarnessOptions } from "../../e2e/support/cli-harness.ts";
+import { CliHarness, type CliHarnessOptions, type RunDocument } from "../../e2e/support/cli-harness.ts";
 import { type PageOptions, sharedBrowser, WatchedPage, withoutBrowser } from "./browser.ts";
 import { type Fixtures, writeFixtures, environmentFixtures, sandboxFixtures, tokens } from "./fixtures.ts";
 
@@ -42,6 +42,24 @@ async function openWeb({ env, limits, writeFixtures: own, ...more }: HarnessOpti
         expect(watched.faults).toEqual([]);
       });
       return watched;
+    },
+
+    /** The same, at a place of the dashboard. */
+    async open(path: string, options: PageOptions): Promise<WatchedPage> {
+      const watched = await this.page(options);
+      await watched.page.goto(path);
+      return watched;
+    },
+
+    /** A file for the first SIMs, as text. */
+    async csv(rows: number, classes?: readonly string[]): Promise<string> {
+      return cli.read(await cli.fleet("fleet.csv", rows, classes));
+    },
+
+    /** Waits until a run has ended. */
+    async ended(runId: string): Promise<void> {
+      const finishedAt = async () => (await this.ask<RunDocument>(`/v1/runs/${runId}`)).finishedAt;
+      await until("the run is over", async () => (await finishedAt()) !== null);
     },
 
     async stopWorker(): Promise<void> {
