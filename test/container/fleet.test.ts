@@ -45,17 +45,15 @@ async function expectWhole(fleet: Fleet, runId: string): Promise<void> {
   expect(state?.windows.Sim.filter(({ throttled }) => throttled > 0)).toEqual([]);
 }
 
+/** Prints whether the worker is ready, in its container. */
+const askReady = 'fetch("http://127.0.0.1:8080/readyz").then((answer) => console.log(answer.status))';
+
 describe.skipIf(reason)(`containers${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
   // Shows S14.
   test("a worker without capabilities on a read-only root works a run off, and stops in time with no row lost", async () => {
     await using fleet = await Fleet.open({ rows: 300, limit: 200 });
     const first = await fleet.worker();
-    const ready = await first.exec([
-      "node",
-      "-e",
-      'fetch("http://127.0.0.1:8080/readyz").then((answer) => console.log(answer.status))',
-    ]);
-    expect(ready.stdout.trim()).toBe("200");
+    expect((await first.exec(["node", "-e", askReady])).stdout.trim()).toBe("200");
     expect((await first.exec(["id", "-u"])).stdout.trim()).not.toBe("0");
     expect((await first.exec(["touch", "/app/x"])).exitCode).not.toBe(0);
     const runId = await begin(fleet, "s1.fast");

@@ -89,8 +89,8 @@ const containers = workloads.flatMap(({ spec: { template } }) => [
 const worker = workloads.find(({ kind }) => kind === "Deployment");
 const pod = worker?.spec.template.spec;
 
-function settingsIn(path: string): Record<string, string> {
-  const lines = read(path)
+function settingsIn(place: string): Record<string, string> {
+  const lines = read(`${place}/settings.env`)
     .split("\n")
     .filter((line) => /^[A-Z]/.test(line));
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
@@ -181,17 +181,13 @@ describe("the Kubernetes manifests", () => {
   });
 
   test("the settings are ones that simfleet knows, and its secrets are files that are mounted", () => {
-    const all = settingsOf(configSchema);
-    const known = new Set(all.map(({ variable }) => variable));
-    const secrets = new Set(all.filter(({ facts }) => facts.secret === true).map(({ variable }) => variable));
-    const files = ["base", "overlays/sandbox", "components/gateway"].map((place) =>
-      settingsIn(`${place}/settings.env`),
-    );
+    const isSecret = new Map(settingsOf(configSchema).map(({ variable, facts }) => [variable, facts.secret === true]));
+    const files = ["base", "overlays/sandbox", "components/gateway"].map(settingsIn);
     const settings: Record<string, string> = Object.assign({}, ...files);
     for (const [name, value] of Object.entries(settings)) {
-      const isFile = name.endsWith("_FILE") && secrets.has(name.slice(0, -"_FILE".length));
-      expect([name, isFile || known.has(name)]).toEqual([name, true]);
-      expect([name, secrets.has(name) && name !== "SIMFLEET_REDIS_URL"]).toEqual([name, false]);
+      const isFile = name.endsWith("_FILE") && isSecret.get(name.slice(0, -"_FILE".length)) === true;
+      expect([name, isFile || isSecret.has(name)]).toEqual([name, true]);
+      expect([name, isSecret.get(name) === true && name !== "SIMFLEET_REDIS_URL"]).toEqual([name, false]);
       if (isFile) expect(value).toMatch(/^\/run\/secrets\/simfleet\/[a-z-]+$/);
     }
     const mounts = pod?.containers[0]?.volumeMounts?.map(({ mountPath }) => mountPath);
@@ -215,7 +211,7 @@ describe("the Kubernetes manifests", () => {
     expect(redis?.args?.slice(0, 2)).toEqual(["--requirepass", "$(REDISCLI_AUTH)"]);
     expect(redis?.["env"]).toEqual([{ name: "REDISCLI_AUTH", valueFrom: { secretKeyRef: { name: "simfleet", key } } }]);
     expect(pod?.volumes.find(({ name }) => name === "mounted")).toMatchObject({ secret: { secretName: "simfleet" } });
-    expect(settingsIn("base/settings.env")["SIMFLEET_REDIS_PASSWORD_FILE"]).toBe(`/run/secrets/simfleet/${key}`);
+    expect(settingsIn("base")["SIMFLEET_REDIS_PASSWORD_FILE"]).toBe(`/run/secrets/simfleet/${key}`);
     const docs = readFileSync(`${root}docs/deploy.md`, "utf8");
     expect(docs).toContain(`--from-literal=${key}="$(openssl rand -hex 32)"\nkubectl apply -k `);
   });
@@ -322,8 +318,7 @@ describe.skipIf(kustomize === undefined)(`overlays and components${withoutKustom
     const ingress = [{ ports: [{ port: "http" }, { port: "gateway" }] }];
     expect(of("NetworkPolicy", "simfleet-worker")).toMatchObject({ ingress });
     const settings = settingsOfWorker(manifests);
-    for (const place of ["components/gateway", "base"])
-      expect(settings).toMatchObject(settingsIn(`${place}/settings.env`));
+    for (const place of ["components/gateway", "base"]) expect(settings).toMatchObject(settingsIn(place));
   });
 
   test.each(overlays)("the overlay %s builds to valid manifests", (overlay) => {
