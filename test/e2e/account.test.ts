@@ -2,22 +2,23 @@
 import { describe, expect, test } from "vitest";
 import { column } from "./support/results.ts";
 import { until } from "../support/until.ts";
-import { CliHarness } from "./support/cli-harness.ts";
+import { CliHarness, type CliHarnessOptions, noAuthKey } from "./support/cli-harness.ts";
+
+/** A sub-user who signs in with a password and a one-time code. */
+const ofSubUser: CliHarnessOptions = {
+  mfaSecret: "JBSWY3DPEHPK3PXP",
+  env: {
+    ...noAuthKey,
+    SIMFLEET_OPERATOR_ID: "OP0000000001",
+    SIMFLEET_USER_NAME: "robot",
+    SIMFLEET_PASSWORD: "sandbox-password",
+    SIMFLEET_MFA_SECRET: "jbsw y3dp ehpk 3pxp",
+  },
+};
 
 describe.concurrent("sign-in with an account", () => {
   test("an account signs in as a sub-user with a one-time code", async () => {
-    await using harness = await CliHarness.open({
-      mfaSecret: "JBSWY3DPEHPK3PXP",
-      env: {
-        SIMFLEET_AUTH_KEY_ID: "",
-        SIMFLEET_AUTH_KEY: "",
-        SIMFLEET_OPERATOR_ID: "OP0000000001",
-        SIMFLEET_USER_NAME: "robot",
-        SIMFLEET_PASSWORD: "sandbox-password",
-        SIMFLEET_MFA_SECRET: "jbsw y3dp ehpk 3pxp",
-      },
-    });
-    await harness.fleet("fleet.csv", 3);
+    await using harness = await CliHarness.open({ ...ofSubUser, rows: 3 });
     const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
     expect(applied).toMatchObject({ code: 0, document: { counts: { done: 3 } } });
     expect(harness.sandbox.state.totals.byOperation).toMatchObject({ auth: 1, updateSimSpeedClass: 3 });

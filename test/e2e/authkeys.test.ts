@@ -6,11 +6,9 @@ import type { AuthKeyRotationReport } from "#jobs/authkeys/contract.ts";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { dumpOf, found, textsIn, titleOf } from "./support/canary.ts";
-import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+import { CliHarness, type CliHarnessOptions, noAuthKey } from "./support/cli-harness.ts";
 
 vi.setConfig({ testTimeout: 600_000 });
-
-const noKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
 
 /** A harness whose AuthKey lies in a file that is also the sink of its rotation, and the secrets of its AuthKeys. */
 async function setup({ env, ...options }: CliHarnessOptions = {}): Promise<CliHarness & { secrets: string[] }> {
@@ -18,7 +16,7 @@ async function setup({ env, ...options }: CliHarnessOptions = {}): Promise<CliHa
     isSoracom: true,
     config: "authKeys: { default: { sinks: [{ file: auth-key }], graceSeconds: 1 } }\nseal: { keyFile: seal-key }\n",
     ...options,
-    env: { ...noKey, SIMFLEET_AUTH_KEY_FILE: "auth-key", ...env },
+    env: { ...noAuthKey, SIMFLEET_AUTH_KEY_FILE: "auth-key", ...env },
   });
   const { authKeyId, authKey, userAuthKeyId, userAuthKey } = harness.sandbox.options;
   const first =
@@ -67,6 +65,7 @@ describe.runIf(isLong).concurrent("AuthKey rotations during a run", () => {
       isProcessPerCommand: true, // so that no command knows, and hides, what another one has as a secret
       limits: { Sim: 20 },
       sims: rows,
+      rows,
       env: { SIMFLEET_LOG_LEVEL: "trace" },
     });
     const { secrets } = harness;
@@ -77,7 +76,6 @@ describe.runIf(isLong).concurrent("AuthKey rotations during a run", () => {
       revoke(userName, authKeyId);
     };
     const redis = await harness.redis();
-    await harness.fleet("fleet.csv", rows);
     const worker = await harness.worker();
     const applied = await harness.run(["apply", "fleet.csv", "--yes", "--detach"]);
     const runId = applied.stdout.trim();
@@ -104,8 +102,7 @@ describe.runIf(isLong).concurrent("AuthKey rotations during a run", () => {
     const listed = await harness.run(["authkeys", "list"]);
     expect(listed.stdout).toContain(document.newAuthKeyId);
     const results = await harness.run(["runs", "results", runId, "--out", "results.csv"]);
-    worker.kill("SIGTERM");
-    const stopped = await worker.ended;
+    const stopped = await worker.end();
     expect(stopped.stderr).not.toMatch(/"level":"error"/);
 
     expect(secrets).toHaveLength(2);
@@ -121,42 +118,35 @@ describe.runIf(isLong).concurrent("AuthKey rotations during a run", () => {
 });
 
 describe.concurrent("AuthKey rotations by the command line", () => {
-  test.runIf(isLong)(
-    "the command returns with the date when only the revocation is left, and continues with --wait",
-    async () => {
-      await using harness = await setup();
-      const config = (await harness.read("simfleet.yaml")).replace("graceSeconds: 1", "graceSeconds: 86400");
-      await harness.write("simfleet.yaml", config);
-      const rotated = await harness.run(["authkeys", "rotate", "--yes"]);
-      expect(rotated.code).toBe(0);
-      expect(rotated.stdout).toMatch(
-        /^keyId-\w+ is in use\. keyId-sandbox will be revoked at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d if it stays unused until then\.\n$/,
-      );
-      expect(rotated.stderr).toContain("or revoke later with: simfleet authkeys rotate --wait\n");
-      expect(harness.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);
-      await harness.write("simfleet.yaml", config.replace("graceSeconds: 86400", "graceSeconds: 1"));
-      const waited = await harness.json<AuthKeyRotationReport>(["authkeys", "rotate", "--wait"]);
-      expect(waited).toMatchObject({ code: 0, document: { state: "done" } });
-    },
-  );
+  test.runIf(isLong)("a rotation ends with the date of the revocation, for which --wait waits", async () => {
+    await using harness = await setup();
+    const config = (await harness.read("simfleet.yaml")).replace("graceSeconds: 1", "graceSeconds: 86400");
+    await harness.write("simfleet.yaml", config);
+    const rotated = await harness.run(["authkeys", "rotate", "--yes"]);
+    expect(rotated.code).toBe(0);
+    expect(rotated.stdout).toMatch(
+      /^keyId-\w+ is in use\. keyId-sandbox will be revoked at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d if it stays unused until then\.\n$/,
+    );
+    expect(rotated.stderr).toContain("or revoke later with: simfleet authkeys rotate --wait\n");
+    expect(harness.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);
+    await harness.write("simfleet.yaml", config.replace("graceSeconds: 86400", "graceSeconds: 1"));
+    const waited = await harness.json<AuthKeyRotationReport>(["authkeys", "rotate", "--wait"]);
+    expect(waited).toMatchObject({ code: 0, document: { state: "done" } });
+  });
 });
 
 describe.concurrent("two AuthKeys", () => {
   test("a worker reloads a changed secret file and keeps the old secret when the file is invalid", async () => {
-    await using harness = await setup();
+    await using harness = await setup({ rows: 3 });
     const worker = await harness.worker();
-    await harness.fleet("fleet.csv", 3);
     await put(harness, { authKeyId: "keyId-half" });
     await worker.said(/a secret file has changed but cannot be loaded/);
     const { authKeys } = harness.sandbox.accounts;
     const next = authKeys.create(undefined);
     await put(harness, next);
     await worker.said(/a secret file has changed: authenticating with its new content/);
-    const isNext = ({ authKeyId }: { authKeyId: string }): boolean => authKeyId === next.authKeyId;
-    await until(
-      "the new AuthKey was used",
-      () => authKeys.list(undefined).find(isNext)?.lastUsedDateTime !== undefined,
-    );
+    const used = () => authKeys.list(undefined).filter(({ lastUsedDateTime }) => lastUsedDateTime !== undefined);
+    await until("the new AuthKey was used", () => used().some(({ authKeyId }) => authKeyId === next.authKeyId));
     harness.sandbox.accounts.revoke(undefined, "keyId-sandbox");
     expect(await harness.json(["apply", "fleet.csv", "--yes"])).toMatchObject({ document: { counts: { done: 3 } } });
     expect(await events(harness)).toMatch(/secret\.kept.*secret\.reloaded/);

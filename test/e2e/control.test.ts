@@ -60,18 +60,16 @@ async function outcomesOf(harness: CliHarness, runId: string): Promise<Record<st
 describe.concurrent("runs", () => {
   // Shows S18.
   test("a large run waits until another user approves it", async () => {
-    await using harness = await CliHarness.open({ env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "5" } });
-    await harness.fleet("few.csv", 5);
-    expect(await harness.json(["apply", "few.csv", "--yes"])).toMatchObject({ document: { state: "completed" } });
+    await using harness = await setup(5, { env: { SIMFLEET_CHANGES_APPROVAL_ABOVE: "5" } });
+    expect(await harness.json(["apply", "fleet.csv", "--yes"])).toMatchObject({ document: { state: "completed" } });
     await harness.fleet("many.csv", 6);
     const before = harness.changes;
     const submitted = await harness.json(["apply", "many.csv", "--yes", "--send-unchanged"]);
     expect(submitted).toMatchObject({ code: 1, document: { state: "awaiting-approval", startedAt: null } });
     const { runId } = submitted.document;
     expect(submitted.stderr).toContain(`is waiting for approval by someone else: simfleet runs approve ${runId}`);
-    const own = await harness.run(["runs", "approve", runId]);
-    expect(own.code).toBe(2);
-    expect(own.stderr).toMatch(/was submitted by cli:.*: someone else has to approve it/);
+    const why = expect.stringMatching(/was submitted by cli:.*: someone else has to approve it/) as string;
+    expect(await harness.run(["runs", "approve", runId])).toMatchObject({ code: 2, stderr: why });
     expect(harness.changes).toBe(before);
     const cancelled = await harness.json(["runs", "cancel", runId]);
     expect(cancelled.document).toMatchObject({ state: "cancelled", counts: { cancelled: 6 } });
@@ -172,8 +170,7 @@ describe.concurrent("control of runs in progress", () => {
     const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
     const worker = await harness.worker();
     await harness.untilChanges(10);
-    worker.kill("SIGTERM");
-    const stopped = await worker.ended;
+    const stopped = await worker.end();
     expect(stopped.code).toBe(0);
     expect(stopped.stderr).toContain("the worker has stopped");
     await harness.worker();

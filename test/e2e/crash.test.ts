@@ -47,8 +47,7 @@ async function killAndResume(round: number): Promise<void> {
   await harness.redis();
   const apply = harness.start(["apply", "fleet.csv", "--yes"]);
   await harness.untilChanges(blow(round));
-  apply.kill("SIGKILL");
-  const { code, stderr } = await apply.ended;
+  const { code, stderr } = await apply.end("SIGKILL");
   expect(code).toBe(137);
   const runId = runIdIn(stderr);
   const before = await changesOfDone(harness, runId);

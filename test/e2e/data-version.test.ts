@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { CliHarness } from "./support/cli-harness.ts";
 
+const commands = ["plan fleet.csv", "apply fleet.csv --yes", "runs list", "sims sync", "freeze on --yes", "worker"];
 const key = "{simfleet}:data-version";
 
 test.each([
@@ -12,14 +13,7 @@ test.each([
   const redis = await harness.redis();
   await redis.set(key, version);
   const keysBefore = await redis.keys("*");
-  for (const command of [
-    "plan fleet.csv",
-    "apply fleet.csv --yes",
-    "runs list",
-    "sims sync",
-    "freeze on --yes",
-    "worker",
-  ]) {
+  for (const command of commands) {
     const ended = await harness.run(command.split(" "));
     expect(ended, command).toMatchObject({ code: 4, stdout: "" });
     expect(ended.stderr, command).toContain(`The data in Redis was written by ${why}`);

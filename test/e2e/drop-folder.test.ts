@@ -22,24 +22,27 @@ async function runs(harness: CliHarness): Promise<RunDocument[]> {
   return (await harness.json<{ runs: RunDocument[] }>(["runs", "list"])).document.runs;
 }
 
+/** Writes a file of forty rows under its own name, as programs do that take their time. */
+async function writeInPieces(harness: CliHarness, name: string): Promise<void> {
+  const rows = Array.from({ length: 40 }, (_, n) => `${harness.simId(n)},s1.slow\n`);
+  appendFileSync(harness.path(name), "simId,speedClass\n");
+  for (let at = 0; at < rows.length; at += 4) {
+    appendFileSync(harness.path(name), rows.slice(at, at + 4).join(""));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+}
+
 test.concurrent("a file that is written in pieces becomes one run, and ends in done/ with its results", async () => {
   await using harness = await setup();
   const worker = await harness.worker();
-  // Under its own name, and whole when it is taken.
-  const rows = Array.from({ length: 40 }, (_, n) => `${harness.simId(n)},s1.slow\n`);
-  appendFileSync(harness.path("in/slowly.csv"), "simId,speedClass\n");
-  for (let at = 0; at < rows.length; at += 4) {
-    appendFileSync(harness.path("in/slowly.csv"), rows.slice(at, at + 4).join(""));
-    await new Promise((resolve) => setTimeout(resolve, 300));
-  }
+  await writeInPieces(harness, "in/slowly.csv");
   await until("it has ended", () => filesIn(harness, "done").length === 2, 20_000);
   const [run] = await runs(harness);
   expect(run).toMatchObject({ name: "slowly.csv", state: "completed", submittedBy: "drop-folder" });
   expect(filesIn(harness, "done")).toEqual([`slowly.${run?.runId}.csv`, `slowly.${run?.runId}.results.csv`]);
   const results = resultRows(await harness.read(`in/done/slowly.${run?.runId}.results.csv`));
   expect(counted(results.map(({ outcome = "" }) => outcome))).toEqual({ done: 40 });
-  worker.kill("SIGTERM");
-  expect(await worker.ended).toMatchObject({ code: 0 });
+  expect(await worker.end()).toMatchObject({ code: 0 });
 });
 
 test.concurrent("an invalid file ends in failed/ with what is wrong, and a file of another kind is left alone", async () => {
@@ -79,8 +82,7 @@ test.concurrent("a malformed file in the drop folder reveals none of its content
   expect(text).toContain("line 2: The cell simId is a spreadsheet's rounding");
   const events = (await harness.run(["events", "tail", "--since", "1h", "--json"])).stdout;
   expect(events).toContain("file.rejected");
-  worker.kill("SIGTERM");
-  const { stdout, stderr } = await worker.ended;
+  const { stdout, stderr } = await worker.end();
   const shown = [text, events, stdout, stderr, await dumpOf(await harness.redis())].join("\n");
   expect(shown).not.toContain(marker);
   expect(shown).not.toContain("8.94231E+18");

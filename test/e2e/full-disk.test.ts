@@ -40,9 +40,9 @@ test.skipIf(folder === undefined)(
       execFileSync("umount", ["-l", data]);
       rmSync(data, { recursive: true });
     });
-    await using harness = await CliHarness.open({ sims: 400, limits: { Sim: 80 }, env: { SIMFLEET_DATA_DIR: data } });
+    const env = { SIMFLEET_DATA_DIR: data };
+    await using harness = await CliHarness.open({ sims: 400, rows: 400, limits: { Sim: 80 }, env });
     const worker = await harness.worker();
-    await harness.fleet("fleet.csv", 400);
     const { runId } = (await harness.json(["apply", "fleet.csv", "--yes", "--detach"])).document;
     await harness.untilChanges(30);
     const errors = (): number => worker.stderr.split('"level":"error"').length - 1;

@@ -22,8 +22,7 @@ describe("processes that serve the gateway", () => {
     await until("the call is counted", async () => (await metrics()).includes(counted));
     expect(await metrics()).toMatch(/^simfleet_calls_total\{quota="[^"]*Sim"\} 1$/m);
     expect((await fetch(`${address}/readyz`)).status).toBe(200);
-    running.child.kill("SIGTERM");
-    expect((await running.ended).code).toBe(0);
+    expect((await running.end()).code).toBe(0);
   });
 
   it("a worker with a port serves the gateway as well", async () => {
@@ -32,7 +31,6 @@ describe("processes that serve the gateway", () => {
     const answered = await fetch(`${await addressOf(running)}/v1/sims?limit=3`);
     expect(answered.status).toBe(200);
     await answered.text();
-    running.child.kill("SIGTERM");
-    expect((await running.ended).code).toBe(0);
+    expect((await running.end()).code).toBe(0);
   });
 });

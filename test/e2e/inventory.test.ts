@@ -102,15 +102,11 @@ describe.concurrent("undo", () => {
     await using harness = await setupChanged();
     const { runId, before, given } = harness;
     const undone = await harness.json(["runs", "undo", runId, "--yes", "--out", "undone.csv"]);
-    expect(undone).toMatchObject({
-      code: 0,
-      document: { undoOf: runId, counts: { total: 10, done: 8, skipped: 2 }, results: "undone.csv" },
-      stderr: expect.stringContaining(`restores 8 of 10 rows of ${runId}.`),
-    });
-    before.forEach((speedClass, n) => {
-      if (n !== 4 && n !== 6) expect(harness.sandbox.state.speedClassOf(harness.simId(n))).toBe(speedClass);
-    });
-    expect(harness.sandbox.state.speedClassOf(harness.simId(4))).toBe("s1.8xfast");
+    const document = { undoOf: runId, counts: { total: 10, done: 8, skipped: 2 }, results: "undone.csv" };
+    const stderr = expect.stringContaining(`restores 8 of 10 rows of ${runId}.`) as string;
+    expect(undone).toMatchObject({ code: 0, document, stderr });
+    const now = before.map((_, n) => harness.sandbox.state.speedClassOf(harness.simId(n)));
+    expect(now.toSpliced(6, 1)).toEqual(before.with(4, "s1.8xfast").toSpliced(6, 1));
     const left = resultRows(await harness.read("undone.csv")).filter(({ outcome }) => outcome === "skipped");
     expect(left.map(({ simId, reason }) => [simId, reason])).toEqual([
       [harness.simId(4), `left unchanged: it has s1.8xfast now, not ${given[4]} from the run`],

@@ -40,8 +40,7 @@ test("a run is started once when its worker is killed at any moment", async () =
       if ((await send(`seed-${seed}`)) === undefined) lost += 1;
     });
     await sleep(spreadMs);
-    worker.kill("SIGKILL");
-    await worker.ended;
+    await worker.end("SIGKILL");
     worker = await harness.worker();
     await Promise.all(first);
     for (const seed of requests) await until(`${seed} is answered`, () => isAnswered(`seed-${seed}`));

@@ -52,8 +52,7 @@ class Person {
       ...(this.#id === undefined ? {} : { user: this.#id }),
     });
     onTestFinished(async () => {
-      shell.kill("SIGTERM");
-      await shell.ended;
+      await shell.end();
     });
     return shell;
   }
@@ -139,8 +138,7 @@ test.runIf(isRoot && isLong)(
       `auth-key belongs to another user (ID ${user}), who can change it. Run simfleet as that user`,
     );
     expect(stderr).not.toContain("chown");
-    worker.kill("SIGTERM");
-    expect((await worker.ended).code).toBe(0);
+    expect((await worker.end()).code).toBe(0);
     let late = { code: 0, stderr: "" };
     await until("the worker's Redis has ended", async () => (late = await as("freeze status")).code !== 0);
     expect(late.code).toBe(4);
@@ -152,31 +150,31 @@ test.runIf(isRoot && isLong)(
   },
 );
 
-test.runIf(isRoot && isLong)(
-  `every folder of a machine finds the configuration in /etc/simfleet${unlessRoot}`,
-  async () => {
-    const { owner, folder, yaml } = await configured();
-    await owner.shell("simfleet sims sync", {}, folder).ended;
-    // A copy of /etc that this shell alone sees.
-    const etc = await mkdtemp(join(installed.folder, "etc-"));
-    await writeFile(join(etc, "simfleet.yaml"), yaml);
-    const mounted = `unshare --mount bash -c 'cp -a /etc ${etc}/copy && mkdir ${etc}/copy/simfleet &&
+test.runIf(isRoot && isLong)(`every folder finds the configuration in /etc/simfleet${unlessRoot}`, async () => {
+  const { owner, folder, yaml } = await configured();
+  await owner.shell("simfleet sims sync", {}, folder).ended;
+  // A copy of /etc that this shell alone sees.
+  const etc = await mkdtemp(join(installed.folder, "etc-"));
+  await writeFile(join(etc, "simfleet.yaml"), yaml);
+  const mounted = `unshare --mount bash -c 'cp -a /etc ${etc}/copy && mkdir ${etc}/copy/simfleet &&
     cp ${etc}/simfleet.yaml ${etc}/copy/simfleet && mount --bind ${etc}/copy /etc && simfleet sims count'`;
-    expect(await owner.shell(mounted).ended).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("20") as string,
-    });
-  },
-);
+  expect(await owner.shell(mounted).ended).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("20") as string,
+  });
+});
 
-/** A file for all SIMs, at a quota of ten calls per window. */
-async function hours(...names: readonly string[]): Promise<Configured> {
-  const made = await configured({ limits: { Sim: 10 }, sims: 40 });
+/** Files for all SIMs. */
+async function withFiles(options: Partial<SandboxOptions>, ...names: readonly string[]): Promise<Configured> {
+  const made = await configured(options);
   const { sims } = made.sandbox.state;
-  const rows = Array.from({ length: 40 }, (_, n) => `${sims.simIdAt(n)},s1.fast\n`).join("");
+  const rows = Array.from({ length: sims.count }, (_, n) => `${sims.simIdAt(n)},s1.fast\n`).join("");
   for (const name of names) await writeFile(join(made.folder, name), `simId,speedClass\n${rows}`);
   return made;
 }
+
+/** The same, at a quota of ten calls per window. */
+const hours = (...names: readonly string[]) => withFiles({ limits: { Sim: 10 }, sims: 40 }, ...names);
 
 /** Types the script into a terminal of its own, which closes with the returned process. */
 function onTerminal({ owner, folder }: Configured, script: string): RunningProcess {
@@ -211,8 +209,7 @@ describe("signals", () => {
     worker.kill("SIGUSR2");
     worker.kill("SIGHUP");
     await worker.said(/the configuration was read: its tasks are the same/);
-    worker.kill("SIGTERM");
-    const { code, stderr } = await worker.ended;
+    const { code, stderr } = await worker.end();
     expect(code).toBe(0);
     expect(stderr).not.toMatch(/debugger/i);
   });
@@ -233,24 +230,18 @@ describe("signals", () => {
   });
 });
 
-test.runIf(isLong)(
-  "output that cannot be written is exit code 4 with the reason, also where the disk takes a part of it",
-  async () => {
-    const { owner, folder, sandbox } = await configured({ sims: 400, limits: { Sim: 2_000 } });
-    const rows = Array.from({ length: 400 }, (_, n) => `${sandbox.state.sims.simIdAt(n)},s1.fast\n`).join("");
-    await writeFile(join(folder, "fleet.csv"), `simId,speedClass\n${rows}`);
-    const { stdout } = await owner.shell("simfleet sims sync && simfleet apply fleet.csv --yes", {}, folder).ended;
-    const [runId] = /r-\d{8}-\d{6}-\w+/.exec(stdout) ?? [];
-    const long = ["schema", "sims list -n 400", "sims export", `runs results ${runId} --json`];
-    const short = ["--help"];
-    const lines = (commands: readonly string[], to: string): string =>
-      commands.map((command) => `simfleet ${command} > ${to}; echo $? >&2\n`).join("");
-    // In a mount namespace, which ends with its shell.
-    const small = `unshare --mount bash -s <<'END'\nmkdir small; mount -t tmpfs -o size=4k none small\n${lines(long, "small/out")}END\n`;
-    const script = `${lines([...long, ...short], "/dev/full")}${isRoot ? small : ""}`;
-    const { stderr } = await owner.shell(script, {}, folder).ended;
-    const lost = ["simfleet: the output could not be written: ENOSPC: no space left on device, write", "4"];
-    const given = [...long, ...short, ...(isRoot ? long : [])];
-    expect(stderr.trim().split("\n")).toEqual(given.flatMap(() => lost));
-  },
-);
+test.runIf(isLong)("output that is not written, or only in part, is exit code 4 with the reason", async () => {
+  const { owner, folder } = await withFiles({ sims: 400, limits: { Sim: 2_000 } }, "fleet.csv");
+  const { stdout } = await owner.shell("simfleet sims sync && simfleet apply fleet.csv --yes", {}, folder).ended;
+  const [runId] = /r-\d{8}-\d{6}-\w+/.exec(stdout) ?? [];
+  const long = ["schema", "sims list -n 400", "sims export", `runs results ${runId} --json`];
+  const lines = (commands: readonly string[], to: string): string =>
+    commands.map((command) => `simfleet ${command} > ${to}; echo $? >&2\n`).join("");
+  // In a mount namespace, which ends with its shell.
+  const small = `unshare --mount bash -s <<'END'\nmkdir small; mount -t tmpfs -o size=4k none small\n${lines(long, "small/out")}END\n`;
+  const script = `${lines([...long, "--help"], "/dev/full")}${isRoot ? small : ""}`;
+  const { stderr } = await owner.shell(script, {}, folder).ended;
+  const lost = ["simfleet: the output could not be written: ENOSPC: no space left on device, write", "4"];
+  const given = [...long, "--help", ...(isRoot ? long : [])];
+  expect(stderr.trim().split("\n")).toEqual(given.flatMap(() => lost));
+});

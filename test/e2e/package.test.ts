@@ -73,8 +73,7 @@ async function copiedWorker(
   };
   const worker = new RunningProcess({ program: process.execPath, args: [join(dist, "worker.js")], cwd: folder, env });
   onTestFinished(async () => {
-    worker.kill("SIGTERM");
-    await worker.ended;
+    await worker.end();
   });
   return { worker, dist, env, sandbox };
 }

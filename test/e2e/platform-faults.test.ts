@@ -21,10 +21,8 @@ async function applyAll(harness: CliHarness, rows: number): Promise<{ results: s
 describe.concurrent("runs on an unreliable platform", () => {
   test("a run completes all rows despite 2% each of resets, lost and truncated responses, 502s, and empty 500s", async () => {
     const share = 0.02;
-    await using harness = await CliHarness.open({
-      sims: 1_000,
-      faults: { reset: share, "lost-answer": share, truncated: share, "html-502": share, "empty-500": share },
-    });
+    const faults = { reset: share, "lost-answer": share, truncated: share, "html-502": share, "empty-500": share };
+    await using harness = await CliHarness.open({ sims: 1_000, faults });
     const { results, throttled } = await applyAll(harness, 1_000);
     expect(counted(column(results, "outcome"))).toEqual({ done: 1_000 });
     expect(throttled).toBe(0);
@@ -33,8 +31,7 @@ describe.concurrent("runs on an unreliable platform", () => {
     expect(lost).toBeGreaterThan(10);
     // What was lost was carried out, and was sent again: nothing else was repeated.
     expect(harness.changes).toBe(1_000 + lost);
-    const tries = column(results, "attempts").map(Number);
-    expect(Math.max(...tries)).toBeGreaterThan(1);
+    expect(Math.max(...column(results, "attempts").map(Number))).toBeGreaterThan(1);
     expect(counted(column(results, "reason"))).toHaveProperty("a response was lost; the change was sent again");
   });
 
@@ -48,15 +45,12 @@ describe.concurrent("runs on an unreliable platform", () => {
 });
 
 describe.concurrent("429 responses during a run", () => {
+  const lanes = 8;
+  const env = { SIMFLEET_CONNECTIONS: String(lanes) };
+  const inLanes = { limits: { Sim: 100 }, latencyMs: [5, 20], env } as const;
+
   test("a run beside another caller gets at most one 429 per window or one burst of calls in flight", async () => {
-    const lanes = 8;
-    await using harness = await CliHarness.open({
-      sims: 300,
-      limits: { Sim: 100 },
-      competitor: { Sim: 8 },
-      latencyMs: [5, 20],
-      env: { SIMFLEET_CONNECTIONS: String(lanes) },
-    });
+    await using harness = await CliHarness.open({ ...inLanes, sims: 300, competitor: { Sim: 8 } });
     const { throttled } = await applyAll(harness, 300);
     const windows = harness.sandbox.throttle.windows("Sim").filter(({ accepted }) => accepted > 0);
     expect(windows.length).toBeGreaterThanOrEqual(4);
@@ -67,13 +61,7 @@ describe.concurrent("429 responses during a run", () => {
   });
 
   test.runIf(isLong)("a run gets at most as many 429s as calls in flight when the limit is lowered", async () => {
-    const lanes = 8;
-    await using harness = await CliHarness.open({
-      sims: 200,
-      limits: { Sim: 100 },
-      latencyMs: [5, 20],
-      env: { SIMFLEET_CONNECTIONS: String(lanes) },
-    });
+    await using harness = await CliHarness.open({ ...inLanes, sims: 200 });
     void harness
       .untilChanges(30)
       .then(() => harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 40, afterMs: 0 }));

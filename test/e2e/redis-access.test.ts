@@ -121,8 +121,7 @@ async function expectWork(harness: CliHarness, env: Record<string, string>): Pro
     );
   }
   expect(await harness.read("mqtt-psk")).toMatch(/^[\w-]{43}$/);
-  worker.kill("SIGTERM");
-  expect(await worker.ended).toMatchObject({ code: 0 });
+  expect(await worker.end()).toMatchObject({ code: 0 });
   return (await harness.run(["check"], env)).stdout;
 }
 
@@ -151,8 +150,7 @@ describe.concurrent("the documented ACL user suffices for a worker and for comma
     for (const path of ["/metrics", "/v1/runs", "/v1/webhooks", "/v1/schedules", "/v1/audit"]) {
       expect((await fetch(`${url}${path}`, { headers })).status).toBe(200);
     }
-    worker.kill("SIGTERM");
-    return { env, worker: await worker.ended };
+    return { env, worker: await worker.end() };
   }
 
   test("no command or request is denied, and all keys are simfleet's", async () => {

@@ -35,8 +35,7 @@ async function expectSurvival(harness: CliHarness, env: Record<string, string>, 
   // What was in flight, and what had not reached the replica.
   expect(harness.changes - rows).toBeLessThanOrEqual(rows / 4);
   expect(harness.sandbox.state.totals.throttled).toBe(0);
-  worker.kill("SIGTERM");
-  expect(await worker.ended).toMatchObject({ code: 0 });
+  expect(await worker.end()).toMatchObject({ code: 0 });
 }
 
 /** Each takes a minute on a busy machine. */
@@ -124,8 +123,7 @@ describe.concurrent("a call that must not be repeated", () => {
     await blow();
     const { code, stderr } = await apply.ended;
     const results = resultRows((await harness.run(["runs", "results", runIdIn(stderr)], env)).stdout);
-    worker.kill("SIGTERM");
-    await worker.ended;
+    await worker.end();
     return { code, sent: sent(), outcomes: counted(results.map(({ outcome = "" }) => outcome)) };
   }
 

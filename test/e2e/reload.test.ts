@@ -50,7 +50,7 @@ const events = async (harness: CliHarness): Promise<string> =>
   (await harness.run(["events", "tail", "--type", "configuration.*", "--json"], { SIMFLEET_CONFIG: "" })).stdout;
 
 describe.concurrent("the configuration of a running worker", () => {
-  test("changed tasks are taken without a restart, and check, /healthz and events name them or say why not", async () => {
+  test("tasks that are not valid are rejected, an event says why, and the worker works on as before", async () => {
     const { harness, worker } = await setup();
     await using _ = harness;
     await harness.write("simfleet.yaml", often.replace("sync", "nothing"));
@@ -60,14 +60,18 @@ describe.concurrent("the configuration of a running worker", () => {
     await until("it is read again", () => worker.stderr.includes("its tasks are the same"));
     expect((await fetch(`${starts(worker)[0]?.http}/healthz`)).status).toBe(200);
     expect(starts(worker)).toHaveLength(1);
+  });
+
+  test("changed tasks are taken without a restart, and check, /healthz and events name them", async () => {
+    const { harness, worker } = await setup();
+    await using _ = harness;
     await harness.write("simfleet.yaml", often);
     const { http, configuration } = await reloaded(worker);
     await until("the new schedule acts", async () => (await lastOf(harness, "often")) === "done");
     expect((await harness.run(["check"])).stdout).toContain(`simfleet.yaml, tasks ${configuration}\n`);
     expect(await (await fetch(`${http}/healthz`)).json()).toMatchObject({ status: "ok", configuration });
     expect(await events(harness)).toContain(`"hash":"${configuration}"`);
-    worker.kill("SIGTERM");
-    expect((await worker.ended).code).toBe(0);
+    expect((await worker.end()).code).toBe(0);
   });
 
   test("a profile that is taken away without a task needs a restart, but a replaced secret file does not", async () => {

@@ -94,13 +94,12 @@ describe.concurrent("rotations", () => {
     await using harness = await setup({ isSealed: false });
     await using plain = await setup({ options: { env: { SIMFLEET_DEPLOYMENT: "svc" } } });
     for (const [at, line, why] of [
-      [harness, "rotate mqtt --yes", /seal.keyFile: is required: .*openssl rand -hex 32/],
-      [harness, "rotate mqtt", /--yes/],
-      [harness, "confirm mqtt", /^simfleet: the rotation mqtt is not in progress\n$/],
-      [plain, "rotate mqtt --yes", /operations.listCredentials: .*\n.*extends: svc/],
+      [harness, "credentials rotate mqtt --yes", /seal.keyFile: is required: .*openssl rand -hex 32/],
+      [harness, "credentials rotate mqtt", /--yes/],
+      [harness, "credentials confirm mqtt", /^simfleet: the rotation mqtt is not in progress\n$/],
+      [plain, "credentials rotate mqtt --yes", /operations.listCredentials: .*\n.*extends: svc/],
     ] as const) {
-      const { code, stderr } = await at.run(["credentials", ...line.split(" ")]);
-      expect([code, stderr]).toEqual([2, expect.stringMatching(why)]);
+      expect(await at.run(line.split(" "))).toMatchObject({ code: 2, stderr: expect.stringMatching(why) });
     }
     const unknown = await harness.json<{ error: { code: string } }>(["credentials", "rotate", "mqt", "--yes"]);
     expect([unknown.code, unknown.document.error.code]).toEqual([2, "ROTATION_NOT_FOUND"]);
@@ -118,12 +117,10 @@ describe.concurrent("a rotation leaves its secret only where it belongs, even wh
     const said = [await harness.run(["credentials", "rotate", "mqtt", "--yes", "--json"])];
     expect(said[0]?.code).toBe(0);
     const worker = await harness.worker();
-    const [, http = ""] = await worker.said(/"http":"(http:[^"]+)"/);
-    expect((await fetch(`${http}/healthz`)).status).toBe(200);
+    expect((await harness.ask(worker, "/healthz")).status).toBe(200);
     said.push(await harness.run(["credentials", "status"]), await harness.run(["credentials", "list", "--json"]));
     const title = readFileSync(`/proc/${worker.pid}/cmdline`, "latin1");
-    worker.kill("SIGTERM");
-    said.push(await worker.ended);
+    said.push(await worker.end());
     const shown = said.flatMap(({ stdout, stderr }) => [stdout, stderr]);
     const texts = [title, await textsIn(harness.folder, isMeant), ...shown].join("\n");
     // It lies sealed, and is found when it is looked for in the right way.

@@ -108,8 +108,7 @@ describe.concurrent("schedules", () => {
     for (const name of ["nightly-sync", "stadium-up"]) await trigger(harness, name);
     const listed = await harness.run(["schedules", "list"]);
     expect(listed.stdout).toMatch(/^stadium-up +apply +0 8 \* \* 1-5 +active .* 08:00:00 Asia\/Tokyo +- +done in /m);
-    worker.kill("SIGTERM");
-    expect(await worker.ended).toMatchObject({ code: 0 });
+    expect(await worker.end()).toMatchObject({ code: 0 });
   });
 
   // Shows S18.

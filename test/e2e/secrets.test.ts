@@ -5,7 +5,7 @@ import { isLong } from "../support/long.ts";
 import { dumpOf, encodings, formsOf, found, textsIn, titleOf } from "./support/canary.ts";
 import { refusingPlatform } from "./support/stand-in.ts";
 import type { Ended } from "./support/process.ts";
-import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+import { CliHarness, type CliHarnessOptions, noAuthKey } from "./support/cli-harness.ts";
 
 vi.setConfig({ testTimeout: 600_000 });
 
@@ -15,7 +15,6 @@ const authKey = `canary-key/+="\\-${"y".repeat(20)}`;
 const mfaSecret = "KRSXG5CTMVRXEZLUKN2HE2LOM4";
 /** What one command has as a secret must not hide what another one shows. */
 const alone = { isProcessPerCommand: true } as const;
-const noAuthKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
 
 /** Every pair that the sandbox gave out, as it went over the wire. */
 function watchPairs(harness: CliHarness): string[] {
@@ -79,8 +78,7 @@ describe.concurrent("secrets in output, logs, and files", () => {
     }
     const worker = await harness.worker();
     titles.push(await titleOf(worker));
-    worker.kill("SIGTERM");
-    said.push(await worker.ended);
+    said.push(await worker.end());
     const wrong = { SIMFLEET_AUTH_KEY: options.env?.SIMFLEET_AUTH_KEY ?? "", SIMFLEET_COVERAGE: "no" };
     said.push(await harness.run(["check"], { ...options.env, ...wrong }));
     expect(pairs.length).toBeGreaterThanOrEqual(4);

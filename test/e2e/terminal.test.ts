@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RunningProcess } from "./support/process.ts";
 import { builtCli, root } from "./support/built-cli.ts";
-import { CliHarness } from "./support/cli-harness.ts";
+import { CliHarness, noAuthKey } from "./support/cli-harness.ts";
 
 const escape = "\u001B";
 
@@ -44,10 +44,9 @@ describe.concurrent("commands on a terminal", () => {
   });
 
   test("the commands of the README work to the letter and in their order, from init to the second operation", async () => {
-    const settings = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
-    await using harness = await CliHarness.open({ sims: 5, operations: "all", brand: "Soracom", env: settings });
+    const account = { operations: "all", brand: "Soracom", env: noAuthKey } as const;
+    await using harness = await CliHarness.open({ ...account, sims: 5, rows: 5 });
     const { options } = harness.sandbox;
-    await harness.fleet("fleet.csv", 5);
     const groupId = harness.sandbox.state.groups.all[0]?.groupId ?? "";
     await harness.write("groups.csv", `simId,groupId\n${harness.simId(0)},${groupId}\n`);
     await harness.write("auth-key", options.authKey);
@@ -70,14 +69,13 @@ describe.concurrent("commands on a terminal", () => {
   });
 
   test("a retry and an undo ask for confirmation, and a no changes nothing", async () => {
-    await using harness = await CliHarness.open(twoCalls);
+    await using harness = await CliHarness.open({ ...twoCalls, rows: 4 });
     const runId = await runWithCancelledRows(harness);
     const before = harness.changes;
-    const questions = [
+    for (const [command, question] of [
       ["retry", "Send 2 rows of"],
       ["undo --no-sync", "nothing to restore (2 rows: "],
-    ] as const;
-    for (const [command, question] of questions) {
+    ] as const) {
       const { code, stdout } = await onTerminal(harness, `simfleet runs ${command} ${runId}`, "n\n").ended;
       expect(stdout).toContain(question);
       expect(stdout).toMatch(/Nothing was started\.?\r\n$/);
@@ -129,7 +127,6 @@ const twoCalls = { sims: 4, limits: { Sim: 2 }, periodSeconds: 600 } as const;
 
 /** A run of four rows that was ended after two of them. */
 async function runWithCancelledRows(harness: CliHarness): Promise<string> {
-  await harness.fleet("fleet.csv", 4);
   const { document: run } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
   const work = harness.start(["runs", "resume", run.runId]);
   await harness.untilChanges(2);

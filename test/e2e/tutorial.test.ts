@@ -5,11 +5,12 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises
 import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { isLong } from "../support/long.ts";
 import { builtCli } from "./support/built-cli.ts";
 
 const longestMs = 480_000;
+vi.setConfig({ testTimeout: longestMs + 60_000 });
 
 interface Step {
   readonly commands: string;
@@ -89,18 +90,14 @@ test.skipIf(!isLong)(
   "every command of the tutorial runs in an empty folder and prints what the page says",
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "tutorial-"));
-    try {
-      const page = await withFreePorts(await readFile("docs/tutorial.md", "utf8"));
-      const steps = stepsOf(page);
-      expect(steps.length).toBeGreaterThan(12);
-      const outputs = await run(steps, folder);
-      const missing = steps.flatMap(({ expected }, n) =>
-        missingIn(outputs[n] ?? "", expected).map((line) => ({ line, output: outputs[n] })),
-      );
-      expect(missing).toEqual([]);
-    } finally {
-      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
-    }
+    onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
+    const page = await withFreePorts(await readFile("docs/tutorial.md", "utf8"));
+    const steps = stepsOf(page);
+    expect(steps.length).toBeGreaterThan(12);
+    const outputs = await run(steps, folder);
+    const missing = steps.flatMap(({ expected }, n) =>
+      missingIn(outputs[n] ?? "", expected).map((line) => ({ line, output: outputs[n] })),
+    );
+    expect(missing).toEqual([]);
   },
-  longestMs + 60_000,
 );

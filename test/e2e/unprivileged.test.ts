@@ -88,8 +88,7 @@ if (isRoot) {
         }
         expect(writeAsUser(node, join(data, "note"))).toBe("written");
       } finally {
-        worker.kill("SIGTERM");
-        await worker.ended;
+        await worker.end();
       }
       expect(await stateOf(tree)).toEqual(before);
       for (const path of await readdir(data, { recursive: true })) {

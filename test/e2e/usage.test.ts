@@ -58,8 +58,7 @@ test.concurrent("a schedule reads the usage, and an automation slows each SIM ov
   const first = await harness.worker();
   await harness.run(["schedules", "run", "yearly"]);
   await harness.untilChanges(2);
-  first.kill("SIGKILL");
-  await first.ended;
+  await first.end("SIGKILL");
   await harness.worker();
   await until("all are slow", () => over.every((id) => state.speedClassOf(id) === "s1.minimum"));
   await harness.run(["sims", "sync", "--usage"]);

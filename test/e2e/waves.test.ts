@@ -58,8 +58,7 @@ async function killInWave(seed: number): Promise<string | undefined> {
   const waves = ["--waves", `${wave},100%`, "--soak", "1s", "--gate", gate, "--on-failure", hasUndo ? "undo" : "pause"];
   const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach", "--send-unchanged", ...waves]);
   await untilBlow(harness, seededRandom(seed));
-  worker.kill("SIGKILL");
-  await worker.ended;
+  await worker.end("SIGKILL");
   await harness.worker();
   await harness.untilState(document.runId, "paused");
   const run = (await harness.json<RunReport>(["runs", "show", document.runId])).document;

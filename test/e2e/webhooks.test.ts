@@ -81,8 +81,7 @@ test.concurrent("the deliveries of a webhook are listed and shown", async () => 
     ["run.completed", 1, 204],
     ["run.submitted", 1, 204],
   ]);
-  const [newest] = sent;
-  const shown = await harness.run(["webhooks", "deliveries", "show", newest?.deliveryId ?? ""]);
+  const shown = await harness.run(["webhooks", "deliveries", "show", sent[0]?.deliveryId ?? ""]);
   expect(shown.stdout).toMatch(new RegExp(`^deliveryId +ops.*\n(.*\n)*run +${runId}\n`));
   const unknown = await harness.json<{ error: { code: string } }>(["webhooks", "deliveries", "show", "ops.1-1"]);
   expect([unknown.code, unknown.document.error.code]).toEqual([2, "DELIVERY_NOT_FOUND"]);
@@ -108,8 +107,7 @@ test.concurrent("a chat receives sentences, and its address is never revealed", 
   expect(said.map(({ code }) => code)).toEqual([0, 1, 0, 0]);
   expect(JSON.parse(said[0]?.stdout ?? "")).toMatchObject({ webhooks: [{ name: "chat", url: chat.url }] });
   expect(said[2]?.stdout).toContain("it returned 500");
-  worker.kill("SIGTERM");
-  said.push(await worker.ended);
+  said.push(await worker.end());
   const files = await textsIn(harness.folder, (path) => path === "chat-url");
   const texts = [files, ...said.flatMap(({ stdout, stderr }) => [stdout, stderr])].join("\n");
   expect(found(texts, [token, token.slice(-12)])).toEqual([]);

@@ -34,6 +34,9 @@ export interface CliHarnessOptions extends Partial<SandboxOptions> {
   readonly isProcessPerCommand?: boolean;
 }
 
+/** Takes the AuthKey of the harness out of its settings. */
+export const noAuthKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" } as const;
+
 /** A run as `--json` shows it. */
 export type RunDocument = RunReport & { readonly results?: string };
 

@@ -63,4 +63,10 @@ export class RunningProcess {
   kill(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }
+
+  /** Ends it with a signal. */
+  end(signal: NodeJS.Signals = "SIGTERM"): Promise<Ended> {
+    this.kill(signal);
+    return this.ended;
+  }
 }
