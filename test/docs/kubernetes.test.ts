@@ -185,10 +185,9 @@ describe("the Kubernetes manifests", () => {
     const files = ["base", "overlays/sandbox", "components/gateway"].map(settingsIn);
     const settings: Record<string, string> = Object.assign({}, ...files);
     for (const [name, value] of Object.entries(settings)) {
-      const isFile = name.endsWith("_FILE") && isSecret.get(name.slice(0, -"_FILE".length)) === true;
-      expect([name, isFile || isSecret.has(name)]).toEqual([name, true]);
+      expect([name, isSecret.has(name)]).toEqual([name, true]);
       expect([name, isSecret.get(name) === true && name !== "SIMFLEET_REDIS_URL"]).toEqual([name, false]);
-      if (isFile) expect(value).toMatch(/^\/run\/secrets\/simfleet\/[a-z-]+$/);
+      if (name.endsWith("_FILE")) expect(value).toMatch(/^\/run\/secrets\/simfleet\/[a-z-]+$/);
     }
     const mounts = pod?.containers[0]?.volumeMounts?.map(({ mountPath }) => mountPath);
     expect(mounts).toEqual(["/run/secrets/simfleet", "/etc/simfleet", "/data", "/tmp"]);

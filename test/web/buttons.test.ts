@@ -63,6 +63,15 @@ function untilWebhookIs(state: string): Promise<void> {
   );
 }
 
+function untilDelivered(): Promise<void> {
+  const path = "/v1/deliveries?state=delivered";
+  return untilReported<{ deliveries: unknown[] }>(
+    "it is noted as delivered",
+    path,
+    ({ deliveries }) => deliveries.length > 0,
+  );
+}
+
 /** A page of the dashboard. */
 async function setup(path: string, { width = 1280, token = tokens.operator }: Partial<PageOptions> = {}) {
   const watched = await harness.open(path, { width, token });
@@ -143,27 +152,28 @@ describeInBrowser(
       await watched.putMessageAway();
     });
 
-    it("buttons resume a stopped webhook and resend a message", async () => {
+    /** The webhook, which has stopped since its endpoint was gone; from now on that takes every message. */
+    const setupStopped = async () => {
       const { watched, page } = await setup("/#/schedules/webhooks", { width: 360 });
       receiver.answerWith(() => 410);
       await harness.ask("/v1/runs", { method: "POST", csv: await harness.csv(2) });
       await untilWebhookIs("stopped");
       receiver.answerWith(() => 204);
+      return { watched, page };
+    };
+
+    it("buttons resume a stopped webhook and resend a message", async () => {
+      const { watched, page } = await setupStopped();
       await page.getByRole("button", { name: "Resume ops" }).click();
       await untilWebhookIs("active");
       await watched.putMessageAway();
-
       const refused = receiver.received.find(({ body }) => body.type.startsWith("run."));
       const count = receiver.received.length;
       await page.getByRole("button", { name: "Send again" }).last().click();
       await until("the same message has come again", () =>
         receiver.received.slice(count).some(({ id }) => id === refused?.id),
       );
-      await untilReported<{ deliveries: unknown[] }>(
-        "it is noted as delivered",
-        "/v1/deliveries?state=delivered",
-        ({ deliveries }) => deliveries.length > 0,
-      );
+      await untilDelivered();
       expect(receiver.forged).toBe(0);
     });
 

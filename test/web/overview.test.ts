@@ -39,6 +39,15 @@ interface RunSummary {
   readonly windowSeconds: number;
 }
 
+const axisWidth = 56;
+
+/** Number of windows from the first call of the run to its last. */
+async function windowsOfRun(): Promise<number> {
+  const { windows, windowSeconds } = await harness.ask<RunSummary>(`/v1/runs/${runId}/summary`);
+  const [firstMs = 0, lastMs = 0] = [windows[0], windows.at(-1)].map((one) => Date.parse(one?.at ?? ""));
+  return Math.round((lastMs - firstMs) / (windowSeconds * 1_000)) + 1;
+}
+
 async function setup(path: string, token: string = tokens.viewer) {
   const { page } = await harness.open(path, { width: 1280, token });
   /** Retries rows of the run of the page, and goes to the run that does. */
@@ -96,14 +105,10 @@ describeInBrowser(
       await page.getByRole("img", { name: /^Rows per .*: 5 in total, \d at most; not done: 3 in total/ }).waitFor();
       // A bar for each window, in one path: the first starts within its share of the chart, and the last ends in the
       // chart.
-      const { windows, windowSeconds } = await harness.ask<RunSummary>(`/v1/runs/${runId}/summary`);
-      const [firstMs = 0, lastMs = 0] = [windows[0], windows.at(-1)].map((one) => Date.parse(one?.at ?? ""));
-      const bars = Math.round((lastMs - firstMs) / (windowSeconds * 1_000)) + 1;
       const chart = page.getByRole("img", { name: /^Calls per / });
       const box = (await chart.boundingBox()) ?? { x: 0, width: 0 };
       const bar = (await chart.locator("path[fill]").first().boundingBox()) ?? { x: 0, width: 0 };
-      const axisWidth = 56;
-      const share = (box.width - axisWidth) / bars;
+      const share = (box.width - axisWidth) / (await windowsOfRun());
       expect(bar.x - box.x - axisWidth).toBeGreaterThan(-1);
       expect(bar.x - box.x - axisWidth).toBeLessThan(share / 2);
       expect(bar.x + bar.width).toBeLessThan(box.x + box.width + 1);
