@@ -46,9 +46,10 @@ export type AnyFeature = Feature<any>;
 
 /** Declares a feature and its events; `open` gets the services of its `needs`, and its `section` as read. */
 export function feature<Service, N extends Needs = Readonly<Record<string, never>>, S extends Section = Section>(
-  declared: Omit<Feature<Service>, "needs" | "open" | "section" | "checks"> & {
+  declared: Omit<Feature<Service>, "needs" | "open" | "section" | "kept" | "checks"> & {
     readonly needs?: N;
     readonly section?: () => Promise<S>;
+    readonly kept?: (config: Kernel["config"], section: ReadOf<S>) => Readonly<Record<string, number>>;
     readonly checks?: (section: ReadOf<S>) => MaybeLater<readonly Check[]>;
     readonly open: (kernel: Kernel, needs: Services<N>, section: ReadOf<S>) => MaybeLater<Opened<Service>>;
   },

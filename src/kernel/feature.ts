@@ -2,7 +2,6 @@
  * A feature as a process opens it. It opens itself on the kernel, with the services of the features that it needs; the
  * server mounts its routes, and a worker starts its work. Its commands are added in cli/feature.ts.
  */
-import type { FeatureSection } from "#config/feature-section.ts";
 import type { Endpoint } from "#contract/route.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import type { Sweep, SweepHost, Swept } from "#engine/sweep.ts";
@@ -51,7 +50,7 @@ export type Services<N extends Needs> = {
   readonly [Name in keyof N]: N[Name] extends AppFeature<infer Service> ? Service : never;
 };
 
-export interface AppFeature<Service = unknown> extends FeatureSection, Declared {
+export interface AppFeature<Service = unknown> extends Declared {
   /** Features that are opened before it, by the name under which `open` gets their services. */
   readonly needs?: Needs;
   /** Entries and files of its section, for `simfleet check`; a worker tidies up the folders of files that it writes. */

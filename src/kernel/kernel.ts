@@ -7,7 +7,7 @@ import { isAbsolute, join } from "node:path";
 import type { Redis } from "ioredis";
 import type { Account } from "#api/account.ts";
 import type { Config } from "#config/config.ts";
-import { sectionOf } from "#config/feature-section.ts";
+import { type FeatureSection, sectionOf } from "#config/feature-section.ts";
 import { homeOfUser } from "#config/load.ts";
 import { freezesSection } from "#config/sections/freezes.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -41,14 +41,14 @@ export interface ProcessDeps {
 }
 
 /** Facts of one feature, for features that list all. */
-export interface Declared {
+export interface Declared extends FeatureSection {
   readonly name: string;
   /** The kind under which the audit log has what its routes and commands change; absent: `other`. */
   readonly audit?: string;
   /** The kind of its data in the report on storage, and the first words of its keys. */
   readonly data?: Readonly<Record<string, readonly string[]>>;
-  /** Days for which its data is kept, by kind, for the report on storage. */
-  readonly kept?: (config: Config) => Readonly<Record<string, number>>;
+  /** Days for which its data is kept, by kind, for the report on storage. @param section its own, as it was read */
+  readonly kept?: (config: Config, section: never) => Readonly<Record<string, number>>;
   /** First words of keys whose second is a profile: they are removed with the profile. */
   readonly profileData?: readonly string[];
 }
@@ -111,6 +111,8 @@ function build(
     config,
     /** Declarations of this process's features. */
     features: deps.features,
+    /** Days for which features keep their data, by kind. */
+    keptDays: () => keptDays(config, deps.features),
     logger,
     env: deps.env,
     userAgent,
@@ -143,6 +145,14 @@ function build(
     /** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it rejects writes */
     ping: () => respondsInTime(redis, keys),
   };
+}
+
+async function keptDays(config: Config, features: readonly Declared[]): Promise<Record<string, number>> {
+  const days = features.map(async ({ kept, section }) => {
+    const own = section && sectionOf(config, await section());
+    return Object.entries(kept?.(config, own as never) ?? {});
+  });
+  return Object.fromEntries((await Promise.all(days)).flat());
 }
 
 async function assertAddress({ client }: Account): Promise<void> {

@@ -17,7 +17,7 @@ import { Script } from "#redis/script.ts";
 export type StorageService = ReturnType<typeof storageService>;
 
 export function storageService(
-  deps: Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "config" | "feed" | "features">,
+  deps: Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "config" | "feed" | "features" | "keptDays">,
 ) {
   const { redis, keys, clock, config } = deps;
   const { retention } = config;
@@ -34,18 +34,16 @@ export function storageService(
   const measured = keepAnswers<StorageReport["parts"]>(clock, minuteMs);
 
   const report = async (): Promise<StorageReport> => {
-    const [used, sizes, former] = await Promise.all([
+    const [used, sizes, former, days] = await Promise.all([
       memory(),
       measured("parts", () => storageParts(deps)),
       formerProfiles(profiles, deps),
+      deps.keptDays(),
     ]);
     return {
       ...used,
       parts: sizes,
-      retentionDays: {
-        events: deps.bounds.keepMs / dayMs,
-        ...Object.fromEntries(deps.features.flatMap(({ kept }) => Object.entries(kept?.(config) ?? {}))),
-      },
+      retentionDays: { events: deps.bounds.keepMs / dayMs, ...days },
       formerProfiles: former.map(({ profile, sinceMs }) => ({
         profile,
         since: new Date(sinceMs).toISOString(),
