@@ -30,7 +30,7 @@ archive: { path: ${root}/archive }
   return { folders, harness: await ControlHarness.open({ prepare: () => Promise.resolve(settings) }) };
 }
 
-it("a worker removes what killed processes have left beside sinks and reports, and in the archive", async () => {
+it("a worker removes what killed processes have left next to sinks and reports, and in the archive", async () => {
   const { folders, harness } = await setup();
   await using _ = harness;
   await removeTemporaryFiles(harness.app);

@@ -53,13 +53,14 @@ function toProblem(name: string, text: string, { mark, reason }: YAMLException):
   return { where: line < 0 ? name : `${name}, ${place}`, message };
 }
 
-/** @throws Error if references (`*name`) make a small text huge */
+/** @throws Error if there are too many values: references (`*name`) can make a small text huge */
 function assertSmall(value: unknown): void {
   const open = [value];
   for (let nodes = 0; open.length > 0; nodes += 1) {
-    if (nodes > maxNodes) throw new Error("is too large: its references repeat too much.");
+    if (nodes > maxNodes)
+      throw new Error(`has more than ${maxNodes} values, those that its references repeat included.`);
     const one = open.pop();
-    if (typeof one === "object" && one !== null) open.push(...(Object.values(one) as unknown[]));
+    if (typeof one === "object" && one !== null) for (const inner of Object.values(one)) open.push(inner);
   }
 }
 

@@ -350,7 +350,6 @@ function reportOfSet(set: CredentialSet) {
   return reportOf(routes.changedSet, { ...set, type, description });
 }
 
-/** A rotation in progress continues. */
 // The report of a rotation, for display and JSON.
 
 /** The platform's data on a rotation's current set; `references` is undefined if the definition cannot list them. */

@@ -82,8 +82,8 @@ it("a row that kills three workers alone is quarantined with an event", async ()
   const { runId, deadly, work } = await setupDeadlyRow();
   await work(4);
   const { events } = await new Feed(collaborators).after(beforeAll, 1_000);
-  const told = events.filter(({ type, fields }) => type === "run.row-quarantined" && fields.run === runId);
-  expect(told.map(({ fields }) => fields.reason)).toEqual([`line 4, SIM ${deadly}: ${reason}`]);
+  const reported = events.filter(({ type, fields }) => type === "run.row-quarantined" && fields.run === runId);
+  expect(reported.map(({ fields }) => fields.reason)).toEqual([`line 4, SIM ${deadly}: ${reason}`]);
 });
 
 it("eight deaths that no row has caused quarantine no row", async () => {

@@ -193,16 +193,16 @@ describe("failing webhooks", () => {
   it("a webhook is failing after three failed attempts in a row, and active again after a success", async () => {
     const events = [eventOf(1), eventOf(2), eventOf(3), eventOf(4)];
     const { harness } = await setup({ events, answers: [500, 500, 500, 200] });
-    const told = async (): Promise<string[]> =>
+    const emitted = async (): Promise<string[]> =>
       (await harness.feed.newest({}, { limit: 9 })).events.map(({ type, fields }) => `${type} ${fields["reason"]}`);
     for (const n of [1, 2]) await harness.attempt("ops", eventOf(n).id);
-    expect([(await harness.log.status("ops")).state, await told()]).toEqual(["active", []]);
+    expect([(await harness.log.status("ops")).state, await emitted()]).toEqual(["active", []]);
     await harness.attempt("ops", eventOf(3).id);
     expect(await harness.log.status("ops")).toMatchObject({ state: "failing", reason: "it returned 500" });
-    expect(await told()).toEqual(["webhook.failing it returned 500"]);
+    expect(await emitted()).toEqual(["webhook.failing it returned 500"]);
     await harness.attempt("ops", eventOf(4).id);
     expect(await harness.log.status("ops")).toMatchObject({ state: "active", reason: undefined });
-    expect((await told())[0]).toBe("webhook.recovered ");
+    expect((await emitted())[0]).toBe("webhook.recovered ");
   });
 });
 
@@ -253,13 +253,13 @@ describe("the delivery log", () => {
 
   it("dropped deliveries are all counted, and reported once an hour", async () => {
     const { harness } = await setup({ events: [1, 2, 3, 4].map((n) => eventOf(n)), max: 3 });
-    const told = async () => [(await harness.log.status("ops")).dropped, (await harness.reported()).length];
-    expect(await told()).toEqual([1, 1]);
+    const counts = async () => [(await harness.log.status("ops")).dropped, (await harness.reported()).length];
+    expect(await counts()).toEqual([1, 1]);
     await harness.begin(eventOf(11), eventOf(12));
-    expect(await told()).toEqual([3, 1]);
+    expect(await counts()).toEqual([3, 1]);
     harness.nowMs += hourMs;
     await harness.begin(eventOf(13));
-    expect(await told()).toEqual([4, 2]);
+    expect(await counts()).toEqual([4, 2]);
     expect(await harness.log.due("ops", 9)).toEqual([11, 12, 13].map((n) => eventOf(n).id));
   });
 
