@@ -1,11 +1,7 @@
 /** Numbers and durations in the texts of commands. */
+import { grouped } from "#core/grouped.ts";
 import { systemClock } from "#core/time.ts";
 import type { ProblemReport } from "#contract/fields.ts";
-
-/** 12,345 */
-export function grouped(count: number): string {
-  return count.toLocaleString("en-US");
-}
 
 /** `1 row`, `12,345 rows` */
 export function counted(count: number, noun: string): string {

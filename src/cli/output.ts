@@ -6,7 +6,8 @@
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/secrets/scrub-secrets.ts";
 import { systemClock } from "#core/time.ts";
-import { grouped, relativeTime, withLocalTimes } from "./format.ts";
+import { relativeTime, withLocalTimes } from "./format.ts";
+import { grouped } from "#core/grouped.ts";
 import { visible, visibleIn, visibleLines } from "#core/visible-text.ts";
 
 /** A terminal that shows a response; a pipe has none. */

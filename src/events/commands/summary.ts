@@ -1,7 +1,7 @@
 /** `simfleet summary`: what happened since a time, on one screen. */
 import { Command } from "@commander-js/extra-typings";
 import { type Context, withCaller } from "#cli/context.ts";
-import { grouped } from "#cli/format.ts";
+import { grouped } from "#core/grouped.ts";
 import { asInstant } from "#cli/values.ts";
 import { type EventDocument, type Summary, showSummary } from "../contract.ts";
 import { factsOfEvent } from "../event.ts";

@@ -7,7 +7,8 @@ import type { AutomationService } from "./service.ts";
 import { type Context, withCaller, withCommon, yesOption } from "#cli/context.ts";
 import { sinceOption } from "#cli/values.ts";
 import { listOf, listCommand, listText } from "#cli/list.ts";
-import { withLocalTimes, grouped, counted } from "#cli/format.ts";
+import { withLocalTimes, counted } from "#cli/format.ts";
+import { grouped } from "#core/grouped.ts";
 import { table } from "#cli/output.ts";
 
 const decisionTexts = {

@@ -2,6 +2,7 @@
  * Reads of the inventory: lists, counts, the fields with their values, and exports. A list of any length is sorted by
  * the key, from the keys alone. By anything else, the SIMs are read and sorted in memory, so their number is limited.
  */
+import { grouped } from "#core/grouped.ts";
 import { type Clock, isoTime } from "#core/time.ts";
 import { SimfleetError, badCursor } from "#core/errors.ts";
 import { jsonIn } from "#core/json.ts";
@@ -75,7 +76,7 @@ export async function countByValue(
     if (counts.size > max) {
       throw new SimfleetError(
         "USAGE",
-        `${field} has more than ${max.toLocaleString("en-US")} values: count by another field, or narrow the filter`,
+        `${field} has more than ${grouped(max)} values: count by another field, or narrow the filter`,
       );
     }
   }
@@ -230,8 +231,7 @@ function comparing({ isDescending }: Order): (a: Place, b: Place) => number {
 }
 
 function tooMany(field: string, keyColumn: KeyColumn): SimfleetError {
-  const limit = maxSorted.toLocaleString("en-US");
-  const message = `More than ${limit} SIMs match, so they cannot be sorted by ${field}: narrow the filter, or sort by ${keyColumn}`;
+  const message = `More than ${grouped(maxSorted)} SIMs match, so they cannot be sorted by ${field}: narrow the filter, or sort by ${keyColumn}`;
   return new SimfleetError("USAGE", message);
 }
 

@@ -1,4 +1,5 @@
 /** The routes of runs, and of the plans that they are started from. */
+import { grouped } from "#core/grouped.ts";
 import { z } from "zod";
 import {
   count,
@@ -41,7 +42,6 @@ const changed = {
 export type Changed = Readonly<z.infer<z.ZodObject<typeof changed>>>;
 
 const changesShown = 3;
-const grouped = (number: number): string => number.toLocaleString("en-US");
 
 /** `set-speed-class on OP0000000001 (default): s1.fast → s1.slow 41, none → s1.slow 19` */
 export function changedText({ profile, operator, operation, changes, changesInAll }: Changed): string {

@@ -1,7 +1,7 @@
 /** `simfleet webhooks …`: the endpoints that receive events, and their deliveries, the messages to them. */
 import { Command } from "@commander-js/extra-typings";
 import { type Context, choiceOption, withCaller } from "#cli/context.ts";
-import { grouped } from "#cli/format.ts";
+import { grouped } from "#core/grouped.ts";
 import { fieldsText, listCommand, listing, listOf, listText, withPageOptions } from "#cli/list.ts";
 import type { App } from "#kernel/app.ts";
 import * as routes from "./contract.ts";

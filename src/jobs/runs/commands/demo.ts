@@ -15,7 +15,7 @@ import { createLogger } from "#telemetry/logger.ts";
 import { localCaller } from "#cli/connect.ts";
 import { type Context, asCount, withCommon } from "#cli/context.ts";
 import type { Output } from "#cli/output.ts";
-import { grouped } from "#cli/format.ts";
+import { grouped } from "#core/grouped.ts";
 import { withLuhnDigit } from "#sandbox/sims/sim-records.ts";
 import { csvLine } from "#intake/cell.ts";
 import { runs } from "../feature.ts";

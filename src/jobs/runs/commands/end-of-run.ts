@@ -9,7 +9,8 @@ import { visible } from "#core/visible-text.ts";
 import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { type Caller, type Context, type ProcessIo, ask, confirm, isTerminal } from "#cli/context.ts";
 import { localWork, sayIfUnserved } from "#cli/follow/follow-work.ts";
-import { grouped, shellWord } from "#cli/format.ts";
+import { shellWord } from "#cli/format.ts";
+import { grouped } from "#core/grouped.ts";
 import {
   type PlanDocument,
   type RunReport,

@@ -5,7 +5,8 @@
  */
 import type { Caller } from "#cli/context.ts";
 import { type End, followWork, localWork, plainLines } from "#cli/follow/follow-work.ts";
-import { counted, duration, grouped, nextAttemptText, problemText, shellWord } from "#cli/format.ts";
+import { counted, duration, nextAttemptText, problemText, shellWord } from "#cli/format.ts";
+import { grouped } from "#core/grouped.ts";
 import type { Output } from "#cli/output.ts";
 import { messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";

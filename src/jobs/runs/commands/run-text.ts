@@ -1,6 +1,7 @@
 /** Renders runs as text for a terminal. */
 import { listOf } from "#cli/list.ts";
-import { grouped, counted, duration, problemText } from "#cli/format.ts";
+import { counted, duration, problemText } from "#cli/format.ts";
+import { grouped } from "#core/grouped.ts";
 import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { type RunReport, type RunSummary, changedText, listRuns, percent } from "../contract.ts";

@@ -21,7 +21,8 @@ import { startSync } from "#jobs/inventory/contract.ts";
 import { Command, Option } from "@commander-js/extra-typings";
 import { type Outcome, outcomes as allOutcomes, runStates } from "#fleet/run.ts";
 import { assertCanWrite, writeResults } from "#core/files/output-file.ts";
-import { counted, grouped } from "#cli/format.ts";
+import { counted } from "#cli/format.ts";
+import { grouped } from "#core/grouped.ts";
 
 export function runsCommand(context: Context): Command {
   const command = new Command("runs");
