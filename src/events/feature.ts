@@ -7,7 +7,6 @@ const trimEveryMs = 60 * minuteMs;
 
 export const events = feature({
   name: "events",
-  data: { events: ["events"] },
   open: ({ feed, profileOf, limiter, logger, lifecycle }) => ({
     routes: async () =>
       (await import("./endpoints.ts")).eventEndpoints(feed, profileOf, (sinceMs) => limiter.callsSince(sinceMs)),

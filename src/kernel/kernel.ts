@@ -45,7 +45,7 @@ export interface Declared extends FeatureSection {
   readonly name: string;
   /** The kind under which the audit log has what its routes and commands change; absent: `other`. */
   readonly audit?: string;
-  /** The kind of its data in the report on storage, and the first words of its keys. */
+  /** Kinds of data in the report on storage, each with the first words of its keys. Other keys have theirs as kind. */
   readonly data?: Readonly<Record<string, readonly string[]>>;
   /** Days for which its data is kept, by kind, for the report on storage. @param section its own, as it was read */
   readonly kept?: (config: Config, section: never) => Readonly<Record<string, number>>;

@@ -54,8 +54,12 @@ test("every command that only reads exists", () => {
 test.each(changing)("the command `$name` is audited with its user, machine, and exit code", async (command) => {
   const { name, hasTarget } = command;
   const example = await exampleOf(name);
+  const before = await harness.audit.list({ limit: 1, kinds });
   const { code, stderr } = await giveWords(example);
   const { entries } = await harness.audit.list({ limit: 1, kinds });
+  expect(entries, `no entry: its feature needs \`audit\`, or \`reads\` with the command. ${stderr}`).not.toEqual(
+    before.entries,
+  );
   const profile = / --profile (\S+)/.exec(example.join(" "))?.[1] ?? "default";
   const ofProfile = features.some((feature) => feature.ofProfile?.includes(name)) ? profile : null;
   const target = hasTarget ? example[name.split(" ").length] : ofProfile;

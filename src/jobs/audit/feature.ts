@@ -4,7 +4,6 @@ import { dayMs } from "#core/time.ts";
 
 export const audit = feature({
   name: "audit",
-  data: { audit: ["audit"] },
   kept: ({ audit: { keepMs } }) => ({ audit: keepMs / dayMs }),
   open: async (kernel) => {
     const { AuditService, auditEndpoints } = await import("./service.ts");

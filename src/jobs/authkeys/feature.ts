@@ -7,7 +7,6 @@ import { credentials } from "#jobs/credentials/feature.ts";
 
 export const authKeys = feature({
   name: "authkeys",
-  data: { authkeys: ["authkeys"] },
   audit: "authkeys",
   profileData: ["authkeys"],
   section: async () => (await import("./config.ts")).authKeysSection,

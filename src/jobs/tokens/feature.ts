@@ -3,7 +3,6 @@ import { feature } from "#cli/feature.ts";
 
 export const tokens = feature({
   name: "tokens",
-  data: { tokens: ["tokens"] },
   audit: "tokens",
   open: async (kernel) => {
     const { openTokens, tokenEndpoints } = await import("./tokens.ts");
