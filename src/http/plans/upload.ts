@@ -40,7 +40,8 @@ export const rowsBody = z
     ({ where, sims, retryOf, undoOf }) =>
       [where, sims, retryOf, undoOf].filter((one) => one !== undefined).length === 1,
     "give one of where, sims, retryOf and undoOf",
-  );
+  )
+  .meta({ example: { where: "speedClass=s1.standard", operation: "set-speed-class", set: { speedClass: "s1.slow" } } });
 
 interface UploadContext extends Pick<ControlDeps, "plans" | "clock" | "config"> {
   /** Who sends them. */

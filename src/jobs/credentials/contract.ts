@@ -82,12 +82,11 @@ export const listCredentials = getRoute({
   answer: pageOf("credentials", setReport),
 });
 
+const credentialsId = z.string().regex(credentialsIdForm, "must be letters, digits, ., _ and -, at most 100");
 const ofSet = {
   role: "admin",
   tag: "credentials",
-  params: z.strictObject({
-    credentialsId: z.string().regex(credentialsIdForm, "must be letters, digits, ., _ and -, at most 100"),
-  }),
+  params: z.strictObject({ credentialsId: credentialsId.meta({ example: "coap" }) }),
   query: z.strictObject(ofProfile),
 } as const;
 
@@ -97,7 +96,7 @@ export const createCredentials = route({
   path: "/credentials/:credentialsId",
   did: "created the Credential Set",
   summary: "Create a Credential Set",
-  body: newSet,
+  body: newSet.meta({ example: { type: "psk", value: "the-new-key" } }),
   answer: changedSet,
   status: 201,
 });
@@ -109,7 +108,7 @@ export const updateCredentials = route({
   did: "replaced the secret of the Credential Set",
   summary: "Replace the secret of a Credential Set",
   description: "Type and description stay unless others are given.",
-  body: newSet.partial({ type: true }),
+  body: newSet.partial({ type: true }).meta({ example: { value: '{"key":"the-next-key"}' } }),
   answer: changedSet,
 });
 

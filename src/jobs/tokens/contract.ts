@@ -38,11 +38,13 @@ export const createToken = route({
   role: "admin",
   summary: "Create a token, which is valid at once",
   description: "The response has the token, once. Only its SHA-256 is stored.",
-  body: z.strictObject({
-    name,
-    role: z.enum(roles),
-    expires: z.iso.datetime({ offset: true }).optional().describe("default: it does not expire"),
-  }),
+  body: z
+    .strictObject({
+      name,
+      role: z.enum(roles),
+      expires: z.iso.datetime({ offset: true }).optional().describe("default: it does not expire"),
+    })
+    .meta({ example: { name: "grafana", role: "viewer", expires: "2099-01-01T00:00:00Z" } }),
   answer: tokenReport.extend({ token: z.string() }),
   about: (created: TokenReport) => `${created.name}, ${created.role}`,
   status: 201,
@@ -53,5 +55,5 @@ export const revokeToken = deleteRoute({
   did: "revoked the token",
   role: "admin",
   summary: "Revoke a token, which is invalid at once",
-  params: z.strictObject({ name }),
+  params: z.strictObject({ name: name.meta({ example: "grafana" }) }),
 });

@@ -52,8 +52,11 @@ export const testReport = z.object({
 
 export type TestReport = Readonly<z.infer<typeof testReport>>;
 
-const ofWebhook = { tag: "webhooks", params: z.strictObject({ name: id.meta({ example: "ops" }) }) } as const;
-const ofDelivery = { tag: "webhooks", params: z.strictObject({ deliveryId: id }), answer: deliveryDocument } as const;
+const webhook = id.meta({ example: "ops" });
+const state = z.enum(deliveryStates).meta({ example: "failed" });
+const deliveryId = id.meta({ example: "ops.1795987144382-0" });
+const ofWebhook = { tag: "webhooks", params: z.strictObject({ name: webhook }) } as const;
+const ofDelivery = { tag: "webhooks", params: z.strictObject({ deliveryId }), answer: deliveryDocument } as const;
 
 export const listWebhooks = listRoute(
   "webhooks",
@@ -81,7 +84,7 @@ export const listDeliveries = getRoute({
   path: "/deliveries",
   tag: "webhooks",
   summary: "List deliveries, newest event first",
-  query: z.strictObject({ ...ofPage, webhook: id.optional(), state: z.enum(deliveryStates).optional() }),
+  query: z.strictObject({ ...ofPage, webhook: webhook.optional(), state: state.optional() }),
   answer: pageOf("deliveries", deliveryReport),
 });
 
