@@ -8,7 +8,7 @@ import { isAtLeast, type Role, roles } from "#fleet/role.ts";
 import { until } from "../support/until.ts";
 import { tickets } from "../features/tickets/feature.ts";
 import { answerOf, ControlHarness } from "./support/control-harness.ts";
-import { type Example, type Operation, type Prepared, routesOf } from "./support/routes.ts";
+import { type Example, leastRoleOf, type Operation, type Prepared, routesOf } from "./support/routes.ts";
 
 interface Description {
   readonly openapi: string;
@@ -17,11 +17,10 @@ interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-const prepared = await setup();
-const harness = (): ControlHarness => prepared.harness;
-const description = (await (await harness().ask("/docs/json")).json()) as Description;
-const routes = routesOf(operations());
-afterAll(() => harness()[Symbol.asyncDispose]());
+const { harness, ...prepared } = await setup();
+const description = (await (await harness.ask("/docs/json")).json()) as Description;
+const routes = routesOf(operations(), prepared);
+afterAll(() => harness[Symbol.asyncDispose]());
 
 function operations(): Map<string, Operation> {
   const found = new Map<string, Operation>();
@@ -36,7 +35,7 @@ function operations(): Map<string, Operation> {
 
 function call(name: string, as: Role | undefined, { path, body, type }: Example): Promise<Response> {
   const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
-  return harness().ask(path, { method: name.split(" ")[0] ?? "", headers, body: body ?? null, as });
+  return harness.ask(path, { method: name.split(" ")[0] ?? "", headers, body: body ?? null, as });
 }
 
 /** The problems of a value; a keyword that is none of JSON Schema is an error. Formats describe, and patterns check. */
@@ -57,7 +56,7 @@ describe("request bodies that a route does not accept", () => {
   ): Promise<unknown> => {
     const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
     const [method = ""] = name.split(" ");
-    const answer = await harness().ask(path, { method, as: "admin", headers, body: body ?? null });
+    const answer = await harness.ask(path, { method, as: "admin", headers, body: body ?? null });
     expect(answer.headers.get("content-type")).toBe("application/problem+json");
     return { status: answer.status, ...((await answer.json()) as object) };
   };
@@ -66,7 +65,7 @@ describe("request bodies that a route does not accept", () => {
   test.each(changing.filter(([name]) => !takesFiles(name)))(
     "the route %s refuses a file as its body",
     async (name, { example }) => {
-      const taken = await refused(name, example(prepared), harness().csv(1), "Text/CSV; charset=utf-8");
+      const taken = await refused(name, example, harness.csv(1), "Text/CSV; charset=utf-8");
       expect(taken).toMatchObject({
         ...unsupported,
         detail: expect.stringMatching(
@@ -75,26 +74,24 @@ describe("request bodies that a route does not accept", () => {
       });
       const form = new FormData();
       form.append("file", new Blob(["x"]), "x.csv");
-      expect(await refused(name, example(prepared), form)).toMatchObject(unsupported);
+      expect(await refused(name, example, form)).toMatchObject(unsupported);
     },
   );
 
   test("a JSON route refuses a text body and accepts JSON with a charset", async () => {
     const [, freeze] = changing.find(([name]) => name === "POST /v1/freeze") ?? [];
-    const { path = "" } = freeze?.example(prepared) ?? {};
-    const asText = await refused("POST /v1/freeze", { path }, "{}", "text/plain");
+    const asText = await refused("POST /v1/freeze", freeze?.example ?? { path: "" }, "{}", "text/plain");
     const detail = "POST /v1/freeze does not take text/plain. It takes application/json";
     expect(asText).toMatchObject({ ...unsupported, detail });
     for (const [name, { role, status, example }] of changing.filter(([one]) => one.endsWith("/pause"))) {
-      const { path: paused } = example(prepared);
-      const answer = await call(name, role, { path: paused, type: "application/json; charset=utf-8", body: "{}" });
+      const answer = await call(name, role, { ...example, type: "application/json; charset=utf-8", body: "{}" });
       expect([name, answer.status]).toEqual([name, status]);
     }
   });
 });
 
 test("every route that changes something has its words for the audit log", async () => {
-  const endpoints = await harness().app.routes({ process: "worker" });
+  const endpoints = await harness.app.routes({ process: "worker" });
   const silent = endpoints.filter(({ route }) => route.method !== "GET" && route.did === undefined);
   expect(silent.map(({ route }) => `${route.method} ${route.path}`)).toEqual([]);
 });
@@ -136,8 +133,7 @@ describe("the API description", () => {
 
 test.each(Object.entries(routes).filter(([name]) => name.startsWith("POST")))(
   "the route %s refuses an unknown field",
-  async (name, { example }) => {
-    const { path } = example(prepared);
+  async (name, { example: { path } }) => {
     const refused = await call(name, "admin", { path, type: "application/json", body: '{"nonsense":1}' });
     expect(await answerOf(refused)).toMatchObject([400, { code: "REQUEST_INVALID" }]);
   },
@@ -146,29 +142,33 @@ test.each(Object.entries(routes).filter(([name]) => name.startsWith("POST")))(
 describe.each(Object.entries(routes))("%s", (name, { role, status, example }) => {
   // Shows S10.
   test("a route returns 401 without a credential and with a wrong one", async () => {
-    const { path } = example(prepared);
+    const { path } = example;
     const bare = await call(name, undefined, { path });
     expect(await answerOf(bare)).toMatchObject([401, { code: "UNAUTHENTICATED" }]);
     expect(bare.headers.get("www-authenticate")).toBe("Bearer");
-    expect((await harness().ask(path, { method: name.split(" ")[0] ?? "", as: "sf_nobody" })).status).toBe(401);
+    expect((await harness.ask(path, { method: name.split(" ")[0] ?? "", as: "sf_nobody" })).status).toBe(401);
+  });
+
+  // Shows S11.
+  test("a route needs the role of its kind at least", () => {
+    expect(isAtLeast(role, leastRoleOf(name)), role).toBe(true);
   });
 
   // Shows S11.
   test.each(roles.filter((one) => !isAtLeast(one, role)))("a route returns 403 to a %s", async (small) => {
-    const refused = await answerOf(call(name, small, { path: example(prepared).path }));
+    const refused = await answerOf(call(name, small, { path: example.path }));
     expect(refused).toMatchObject([403, { code: "FORBIDDEN" }]);
   });
 
   // Shows S11.
   test("a route refuses an unknown query parameter", async () => {
-    const { path, ...more } = example(prepared);
-    const refused = await call(name, "admin", { path: `${path}${path.includes("?") ? "&" : "?"}nonsense=1`, ...more });
+    const refused = await call(name, "admin", { ...example, path: `${example.path}&nonsense=1` });
     const refusal = { code: "REQUEST_INVALID", problems: [{ where: "query" }] };
     expect(await answerOf(refused)).toMatchObject([400, refusal]);
   });
 
   test("a route responds as its description declares", async () => {
-    const answer = await call(name, role, example(prepared));
+    const answer = await call(name, role, example);
     const text = await answer.text();
     expect([answer.status, text]).toEqual([status, expect.anything()]);
     expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -184,7 +184,7 @@ describe.each(Object.entries(routes))("%s", (name, { role, status, example }) =>
 });
 
 /** A fleet that was read, and a run in each of the states that the examples need. */
-async function setup(): Promise<Prepared> {
+async function setup(): Promise<Prepared & { readonly harness: ControlHarness }> {
   const worker = await ControlHarness.open({
     works: true,
     more: [tickets],
@@ -212,16 +212,15 @@ async function setup(): Promise<Prepared> {
     async () => (await worker.app.service(inventory).store.facts("default")).isComplete,
   );
   await worker.app.service(inventory).service.remember("default");
-  const overId = await started(worker.csv(10, "s1.8xfast"));
-  const failedId = await started(`${worker.csv(2)}8942319999999999999,s1.fast\n`);
-  for (const runId of [overId, failedId]) await worker.ended(runId);
+  const runId = await started(`${worker.csv(10, "s1.8xfast")}8942319999999999999,s1.fast\n`);
+  await worker.ended(runId);
   const heldId = await started(worker.csv(5, "s1.slow"), "?rate=1");
-  const waitingId = await started(worker.csv(20, "s1.slow"));
+  const waitingId = await started(worker.csv(20, "s1.slow"), "?rate=1");
   const form = new FormData();
   form.append("file", new Blob([`${worker.csv(2)}nonsense,s1.fast\n`]), "fleet.csv");
   const planned = await worker.ask("/v1/plans", { as: "admin", method: "POST", body: form });
   const { planId } = (await planned.json()) as { planId: string };
-  return { harness: worker, overId, failedId, heldId, waitingId, planId };
+  return { harness: worker, sim: worker.simId(1), runId, heldId, waitingId, planId };
 }
 
 async function withRotations(folder: string): Promise<string> {

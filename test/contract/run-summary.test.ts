@@ -23,7 +23,7 @@ describe("the summary of a run", () => {
     expect(reasons.reduce((all, { rows }) => all + rows, 0)).toBe(3);
     const [first] = reasons;
     const rows = await requests.ask<{ rows: RowReport[] }>(
-      `/v1/runs/${runId}/rows?outcome=rejected&reason=${encodeURIComponent(first?.reason ?? "")}`,
+      `/v1/runs/${runId}/rows?outcome=failed&outcome=rejected&reason=${encodeURIComponent(first?.reason ?? "")}`,
     );
     expect(rows.rows).toHaveLength(first?.rows ?? 0);
   });
