@@ -1,5 +1,5 @@
 /** Calls, rows and changes of the built-in operation, for tests. */
-import { simOperationCall } from "#api/operations/sim-operation.ts";
+import { simOperationCall } from "#api/operations/sims.ts";
 import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 
 export const updateSimSpeedClass = simOperationCall(setSpeedClass);

@@ -2,8 +2,7 @@
 import { authOperation } from "./auth.ts";
 import { createCredential } from "./credentials.ts";
 import type { Operation } from "./operation.ts";
-import { simOperationCall } from "./sim-operation.ts";
-import { listSims, listSubscribers } from "./sims.ts";
+import { listSims, listSubscribers, simOperationCall } from "./sims.ts";
 import { operationFor, setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 
 export const catalogue: readonly Operation<never, unknown>[] = [

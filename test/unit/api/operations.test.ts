@@ -1,10 +1,9 @@
-import type { SimCall } from "#api/operations/sim-operation.ts";
+import { listSims, type SimCall } from "#api/operations/sims.ts";
 import { describe, expect, it } from "vitest";
 import { authOperation } from "#api/operations/auth.ts";
 import { catalogue } from "#api/operations/catalogue.ts";
 import { createCredential } from "#api/operations/credentials.ts";
 import { bucketOf, type Operation, targetOf } from "#api/operations/operation.ts";
-import { listSims } from "#api/operations/sims.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { hostileIds } from "./hostile-ids.ts";
 

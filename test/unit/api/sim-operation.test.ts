@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { targetOf } from "#api/operations/operation.ts";
-import { simOperationCall } from "#api/operations/sim-operation.ts";
+import { simOperationCall } from "#api/operations/sims.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import type { SimfleetError } from "#core/errors.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";

@@ -2,8 +2,7 @@
 import type { Account } from "#api/account.ts";
 import type { CallOptions } from "#api/client-options.ts";
 import { bucketOf } from "#api/operations/operation.ts";
-import { simOperationCall } from "#api/operations/sim-operation.ts";
-import type { SimRecord } from "#api/operations/sims.ts";
+import { simOperationCall, type SimRecord } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
 import { scrubJson, scrubValues } from "#core/secrets/scrub-secrets.ts";
 import { type FieldSelection, pickFields } from "#fleet/sim/sim-fields.ts";
