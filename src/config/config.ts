@@ -19,10 +19,10 @@ function assertRead({ unread }: Pick<Config, "unread">, path: string): void {
 }
 
 /**
- * Credentials and base address of a profile, for what speaks to the platform.
+ * A profile that can call the platform.
  * @param name the selected profile by default
- * @returns `credentials`: the preferred form first, at least one; `authEndpoint` for authentication, which works on
- *   any; `coverage` of the account, undefined where it is taken from the verified token's claims
+ * @returns the profile, with at least one form of credentials; `authEndpoint` for authentication, which works on any;
+ *   `coverage` of the account, undefined where it is taken from the verified token's claims
  * @throws ConfigError with everything that is missing, and which settings to give
  */
 export function requirePlatform(config: Config, name: string = config.profile) {
@@ -32,20 +32,19 @@ export function requirePlatform(config: Config, name: string = config.profile) {
     throw new ConfigError([{ where: `profiles.${name}`, message: `There is no such profile; known: ${known}.` }]);
   }
   assertRead(config, `profiles.${name}.credentials`);
-  const { profile, credentials } = found;
   const { global, japan } = config.deployment.endpoints;
   const problems: Problem[] = [];
-  if (credentials.length === 0) {
+  if (found.credentials.length === 0) {
     problems.push({
       where: `profiles.${name}.credentials`,
       message: `are required to call the platform. Set ${credentialForms} (a secret also as …_FILE).`,
     });
   }
   const only = global === undefined ? "jp" : japan === undefined ? "g" : undefined;
-  const coverage = profile.coverage ?? only;
-  const endpoint = coverage === "jp" ? japan : (global ?? japan);
-  if (endpoint === undefined || (coverage === "g" && global === undefined)) {
-    const which = profile.coverage === "jp" ? "japan" : "global";
+  const coverage = found.profile.coverage ?? only;
+  const authEndpoint = coverage === "jp" ? japan : global;
+  if (authEndpoint === undefined) {
+    const which = found.profile.coverage === "jp" ? "japan" : "global";
     problems.push({
       where: `endpoints.${which}`,
       message: `is required to call the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a platform definition that has it.`,
@@ -58,8 +57,8 @@ export function requirePlatform(config: Config, name: string = config.profile) {
         "is required, because there are base addresses for both coverages and no key to verify a token's claims. Set it, or SIMFLEET_COVERAGE, to g or jp.",
     });
   }
-  if (problems.length > 0 || endpoint === undefined) throw new ConfigError(problems);
-  return { credentials, authEndpoint: endpoint, coverage };
+  if (problems.length > 0 || authEndpoint === undefined) throw new ConfigError(problems);
+  return { ...found, authEndpoint, coverage };
 }
 
 /**

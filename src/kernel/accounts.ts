@@ -111,9 +111,7 @@ class OpenAccount {
     this.#profile = profile;
     this.#deps = deps;
     this.#log = deps.logger.child({ profile });
-    requirePlatform(deps.config, profile);
-    const configured = deps.config.profiles[profile];
-    if (configured === undefined) throw new Error(`profile ${profile} vanished`);
+    const configured = requirePlatform(deps.config, profile);
     this.#watch = watchCredentials(configured, {
       reloaded: () => this.#reloaded(),
       kept: (reason) => this.#kept(reason),
