@@ -15,7 +15,7 @@ import {
 } from "#fleet/sim-operation/sim-operation.ts";
 import { dangers } from "#fleet/sim-operation/danger.ts";
 import { type InputField, inputTypes } from "#fleet/sim-operation/input.ts";
-import { type Json, placeholdersIn } from "#fleet/sim-operation/template.ts";
+import { type Json, placeholdersIn, undoPlaceholder } from "#fleet/sim-operation/template.ts";
 
 const operationName = text("a name of lowercase letters, digits and -", /^[a-z][a-z0-9-]{0,63}$/);
 const inputName = text("a name of letters, digits and _", /^[A-Za-z][A-Za-z0-9_]{0,63}$/);
@@ -199,12 +199,9 @@ function* stepFaults(
   }
   const fields = Object.keys(operation.sets);
   for (const [given, template] of Object.entries(step.set)) {
-    for (const [, name = ""] of template.replaceAll(/\{before\.(?:[^{}]|\{\w+\})+\}/g, "").matchAll(/\{(\w+)\}/g)) {
-      if (!operation.inputs.some((field) => field.name === name)) {
+    for (const [, field, name] of template.matchAll(undoPlaceholder)) {
+      if (name !== undefined && !operation.inputs.some((input) => input.name === name))
         yield [`${key}.set.${given}`, `has {${name}}, which is not an input of ${operation.name}.`];
-      }
-    }
-    for (const [, field] of template.matchAll(/\{before\.((?:[^{}]|\{\w+\})+)\}/g)) {
       if (field !== undefined && !fields.includes(field))
         yield [`${key}.set`, `names {before.${field}}, which is not among sets: ${fields.join(", ")}.`];
     }

@@ -8,21 +8,20 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 /** The value of a placeholder as text; undefined if it has none. */
 export type ValueOf = (name: string) => string | undefined;
 
+/** Splits a template into its texts, at even places, and the names of the placeholders between them. */
 const placeholder = /\{([A-Za-z][A-Za-z0-9_]*(?:\.[^{}]+)?)\}/;
 
-/** The texts of a template at even places, and the names of the placeholders between them. */
-function splitTemplate(template: string): readonly string[] {
-  return template.split(placeholder);
-}
+/** Placeholder of an undo: `before.` and a field, such as `tags.{tagName}`, which is the first group; or an input. */
+export const undoPlaceholder = /\{before\.((?:[^{}]|\{\w+\})+)\}|\{(\w+)\}/g;
 
 /** The names of all placeholders in a template. */
 export function placeholdersIn(template: Json): ReadonlySet<string> {
-  return new Set([...textsIn(template)].flatMap((text) => splitTemplate(text).filter((_, i) => i % 2 === 1)));
+  return new Set([...textsIn(template)].flatMap((text) => text.split(placeholder).filter((_, i) => i % 2 === 1)));
 }
 
 /** Fills a text; undefined if a placeholder has no value. */
 export function fillText(template: string, valueOf: ValueOf): string | undefined {
-  const parts = splitTemplate(template);
+  const parts = template.split(placeholder);
   let text = parts[0] ?? "";
   for (let i = 1; i < parts.length; i += 2) {
     const value = valueOf(parts[i] ?? "");
@@ -62,7 +61,7 @@ export function fillJson(
 
 /** The name of a placeholder that is a whole text. */
 export function nameAlone(template: string): string | undefined {
-  const parts = splitTemplate(template);
+  const parts = template.split(placeholder);
   return parts.length === 3 && parts[0] === "" && parts[2] === "" ? parts[1] : undefined;
 }
 

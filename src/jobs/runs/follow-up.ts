@@ -15,7 +15,7 @@ import {
   isRepeatable,
   valuesOf,
 } from "#fleet/sim-operation/sim-operation.ts";
-import { type ValueOf, fillText } from "#fleet/sim-operation/template.ts";
+import { type ValueOf, fillText, undoPlaceholder } from "#fleet/sim-operation/template.ts";
 import { fieldInputOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -225,20 +225,17 @@ function chooseTemplate({ name, inventoryField }: InputField, set: UndoStep["set
   return set[name] ?? (inventoryField === undefined ? "" : `{${name}}`);
 }
 
-/** Fills the template of an undo: `{before.groupId}`, `{before.tags.{tagName}}`, and inputs of the row. */
+/** Fills the template of an undo with previous values and inputs of the row. */
 function fillUndo(
   template: string,
   { valueOf, before }: { valueOf: ValueOf; before: ReadonlyMap<string, string | null> },
 ): string | undefined {
   let isMissing = false;
-  const text = template.replace(
-    /\{before\.((?:[^{}]|\{\w+\})+)\}|\{(\w+)\}/g,
-    (_, field: string | undefined, name: string | undefined) => {
-      const value = field === undefined ? valueOf(name ?? "") : before.get(fillText(field, valueOf) ?? "");
-      isMissing ||= value === undefined || value === null;
-      return value ?? "";
-    },
-  );
+  const text = template.replace(undoPlaceholder, (_, field: string | undefined, name: string | undefined) => {
+    const value = field === undefined ? valueOf(name ?? "") : before.get(fillText(field, valueOf) ?? "");
+    isMissing ||= value === undefined || value === null;
+    return value ?? "";
+  });
   return isMissing ? undefined : text;
 }
 
