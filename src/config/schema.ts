@@ -9,7 +9,6 @@ import { usualFields } from "#fleet/sim/sim-fields.ts";
 import { gatewaySection, httpSection } from "./sections/http.ts";
 import { languageSetting, profilesSection } from "./sections/profiles.ts";
 import { redisSection } from "./sections/redis.ts";
-import { archiveSettings, retentionSettings } from "./sections/retention.ts";
 import { sealSection } from "./sections/seal-key.ts";
 import type { Section } from "./feature-section.ts";
 import { group, secret, secretOf, setting } from "./setting.ts";
@@ -29,6 +28,8 @@ import {
   webAddress,
 } from "./value-types.ts";
 import { dangers } from "#fleet/sim-operation/danger.ts";
+
+const keptDays = number(0.01, 36_500);
 
 export const configSchema = z.strictObject({
   redis: redisSection,
@@ -156,8 +157,35 @@ export const configSchema = z.strictObject({
   audit: group({
     keepDays: setting(number(1, 36_500).default(400), "Days to keep the audit log."),
   }).transform(({ keepDays }) => ({ keepMs: keepDays * dayMs })),
-  retention: retentionSettings,
-  archive: archiveSettings,
+  retention: group({
+    rowDays: setting(
+      keptDays.default(30),
+      "Days to keep the rows of a run after its end: inputs and outcomes. The run with its counts stays.",
+    ),
+    runDays: setting(keptDays.default(365), "Days to keep a run after its end."),
+    goneSimDays: setting(keptDays.default(90), "Days to keep a SIM in the inventory after a sync no longer listed it."),
+    // Attempts of one delivery span more than a day.
+    deliveryDays: setting(number(3, 36_500).default(30), "Days to keep deliveries of webhooks."),
+    rotationDays: setting(
+      keptDays.default(365),
+      "Days to keep the record of a rotation that has ended and is no longer configured.",
+    ),
+    profileDays: setting(
+      keptDays.default(90),
+      "Days to keep the data of a profile, such as its inventory and its rotations, after its last sync and after the last worker that had it in its configuration.",
+    ),
+    warnAtPercent: setting(
+      number(1, 100).default(80),
+      "Share of Redis's memory, in percent, above which the event `storage.low` is emitted.",
+    ),
+  }),
+  archive: group({
+    path: setting(
+      path.optional(),
+      "Folder to which the results and the report of a run are written before its rows are removed. Without it they are only removed.",
+      { fallback: "no archive" },
+    ),
+  }),
   tracing: group({
     endpoint: setting(
       webAddress.optional(),

@@ -15,12 +15,13 @@ import { sweepRotations } from "#jobs/credentials/open.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { Keys } from "#redis/keys.ts";
-import type { Retention } from "#config/sections/retention.ts";
 import { sweepProfiles } from "#jobs/storage/service.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { begunAtMs, keptBounds, settledAs, submit } from "../ledger/run-of.ts";
 
 const dayMs = 86_400_000;
+
+type Retention = Config["retention"];
 
 const kept: Retention = {
   rowDays: 30,
