@@ -6,8 +6,8 @@
  */
 import { resolve } from "node:path";
 import { z } from "zod";
-import { isPlainObject } from "#core/plain-object.ts";
-import { parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
+import { isPlainObject, valueIn } from "#core/plain-object.ts";
+import { parseYaml, type Tree, valueAt } from "./file/yaml-file.ts";
 import { cutsOf, faultsOf, type Report, wordsOf } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";
 import { bare, factsOf, innerOf, type Setting, settingsOf } from "./setting.ts";

@@ -2,7 +2,7 @@
 import { CORE_SCHEMA, YAMLException, load } from "js-yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
-import { isPlainObject } from "#core/plain-object.ts";
+import { isPlainObject, valueIn } from "#core/plain-object.ts";
 
 const maxBytes = 4 * 1_048_576;
 /** Limit on values, mappings and lists. */
@@ -67,14 +67,4 @@ function assertSmall(value: unknown): void {
 /** The value at a path of keys joined by dots; undefined where there is none, and for an empty one. */
 export function valueAt(tree: Tree, path: string): unknown {
   return valueIn(tree, path.split(".")) ?? undefined;
-}
-
-/** The value below keys of mappings and indices of lists; undefined where there is none. */
-export function valueIn(tree: unknown, keys: readonly string[]): unknown {
-  let value = tree;
-  for (const key of keys) {
-    const isWithin = typeof value === "object" && value !== null && Object.hasOwn(value, key);
-    value = isWithin ? (value as Tree)[key] : undefined;
-  }
-  return value;
 }

@@ -6,6 +6,7 @@ import { createPublicKey } from "node:crypto";
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 import type { JwtOptions } from "#config/sections/http.ts";
 import { SimfleetError } from "#core/errors.ts";
+import { valueIn } from "#core/plain-object.ts";
 import { fetchThrough, type OutgoingProxy } from "#core/proxy.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { type Role, roles } from "#fleet/role.ts";
@@ -66,12 +67,7 @@ export function jwtReader(options: JwtOptions, clock: Clock, proxy?: OutgoingPro
 }
 
 function roleIn(payload: JWTPayload, { roleClaim, roles: given }: JwtOptions): Role | undefined {
-  let claim: unknown = payload;
-  for (const step of roleClaim) {
-    claim =
-      typeof claim === "object" && claim !== null && Object.hasOwn(claim, step) ? Reflect.get(claim, step) : undefined;
-  }
-  const named = [claim].flat().filter((value) => typeof value === "string");
+  const named = [valueIn(payload, roleClaim)].flat().filter((value) => typeof value === "string");
   const held = new Set(named.map((value) => (Object.hasOwn(given, value) ? given[value] : undefined)));
   return roles.findLast((role) => held.has(role));
 }
