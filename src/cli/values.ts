@@ -6,20 +6,20 @@ import { parseFilter } from "#fleet/filter.ts";
 import { failureActions } from "#fleet/waves.ts";
 import { asCount } from "./context.ts";
 
+/** The forms of a time, in words. */
+export const timeForms =
+  "an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset";
+
 /** Parses an age such as `24h`, a date, or a time. @returns ISO 8601, UTC. @throws InvalidArgumentError */
 export function asInstant(text: string): string {
   const ms = parseInstant(text);
   if (ms !== undefined) return new Date(ms).toISOString();
-  throw new InvalidArgumentError(
-    "It must be an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset.",
-  );
+  throw new InvalidArgumentError(`It must be ${timeForms}.`);
 }
 
 /** @param description the words before the forms of the time */
 export function sinceOption(description: string) {
-  const forms = "an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00";
-  const text = `${description} ${forms}, in local time unless it has an offset`;
-  return new Option("--since <time>", text).argParser(asInstant);
+  return new Option("--since <time>", `${description} ${timeForms}`).argParser(asInstant);
 }
 
 /** Parses `90d` from now, or a date or time. @returns ISO 8601, UTC. @throws InvalidArgumentError */

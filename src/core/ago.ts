@@ -3,7 +3,10 @@
  * The types of the dashboard include this file, so it uses no module of Node.js.
  */
 
-const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** Milliseconds of each unit of a period or an age. */
+export const unitMs: ReadonlyMap<string, number> = new Map(
+  Object.entries({ s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }),
+);
 const time = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/;
 
 /**
@@ -12,7 +15,7 @@ const time = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-
  */
 export function parseInstant(text = ""): number | undefined {
   const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  if (count !== undefined) return Date.now() - Number(count) * (unitMs[unit] ?? 0);
+  if (count !== undefined) return Date.now() - Number(count) * (unitMs.get(unit) ?? 0);
   // The platform's own form of a date.
   const ms = parseTime(text.replace(/^(\d{4})(\d\d)(\d\d)$/, "$1-$2-$3"));
   return Number.isNaN(ms) ? undefined : ms;
@@ -31,5 +34,5 @@ export function parseTime(text: string, offset = ""): number {
 
 /** A valid period such as `15m`, in milliseconds. */
 export function parsePeriod(written: string): number {
-  return Number(written.slice(0, -1)) * (unitMs[written.slice(-1)] ?? 0);
+  return Number(written.slice(0, -1)) * (unitMs.get(written.slice(-1)) ?? 0);
 }

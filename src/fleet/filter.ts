@@ -18,7 +18,7 @@
  * A SIM without the field, or with a value that cannot be compared, meets no comparison. It meets `!=`, `not exists`,
  * and any `not (…)` whose filter it does not match.
  */
-import { parseTime } from "#core/ago.ts";
+import { parseTime, unitMs } from "#core/ago.ts";
 import { SimfleetError } from "#core/errors.ts";
 
 const comparisons = ["<", "<=", ">", ">="] as const;
@@ -201,7 +201,6 @@ function quoted(value: string): string {
 export const byteUnits: ReadonlyMap<string, number> = new Map(
   Object.entries({ B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 }),
 );
-const milliseconds = new Map(Object.entries({ s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6_048e5 }));
 
 /** Parses one text from left to right. */
 class Reader {
@@ -285,10 +284,10 @@ class Reader {
       );
     }
     if (ago === undefined && unit === "") return { values: [written], bound: { number: Number(amount) } };
-    const [kind, units] = ago === undefined ? (["a size", byteUnits] as const) : (["an age", milliseconds] as const);
+    const [kind, units] = ago === undefined ? (["a size", byteUnits] as const) : (["an age", unitMs] as const);
     const scale = units.get(unit);
     if (scale === undefined) {
-      if (ago === undefined && milliseconds.has(unit)) throw this.#fault(`expected \`ago\` after the age ${written}`);
+      if (ago === undefined && unitMs.has(unit)) throw this.#fault(`expected \`ago\` after the age ${written}`);
       this.#at = start + (isBare ? 0 : 1) + amount.length;
       throw this.#fault(`expected a unit of ${kind} (${[...units.keys()].join(", ")})`);
     }

@@ -6,7 +6,7 @@ import { type EventDocument, listEvents } from "../contract.ts";
 import { knownPatterns, typesMeantBy } from "../event.ts";
 import { beforeAll, idBefore, placeOf } from "../feed.ts";
 import { type Caller, type Context, type EventChoice, asCount, withCaller } from "#cli/context.ts";
-import { asInstant } from "#cli/values.ts";
+import { asInstant, timeForms } from "#cli/values.ts";
 import type { Client } from "#contract/client.ts";
 import { withLocalTimes } from "#cli/format.ts";
 import { oneDocument } from "#cli/list.ts";
@@ -14,11 +14,7 @@ import { oneDocument } from "#cli/list.ts";
 export function eventsCommand(context: Context): Command {
   const command = new Command("events")
     .description("Print events, oldest first")
-    .option(
-      "--since <time>",
-      "start after this event ID, or at an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
-      asPlace,
-    )
+    .option("--since <time>", `start after this event ID, or at ${timeForms}`, asPlace)
     .option("--type <type>", "only events of this type, such as run.completed or run.*; repeatable", asTypes)
     .option("-n, --limit <n>", "without --since: number of most recent events", asCount, 20)
     .option("-f, --follow", "print new events until Ctrl-C; with --json one document per line (NDJSON)");
