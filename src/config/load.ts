@@ -52,26 +52,17 @@ export function loadConfig({ file: given, env = process.env, sections = [], isFo
   const schema = schemaWith(sections);
   const named = given ?? (env[fileVariable] || undefined);
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
-  const read = file === undefined ? { tree: {} } : readYaml(file, report.problems);
-  if (file !== undefined) checkOwner(file, { ...read, schema }, named !== undefined, report);
+  const read: OwnedTree = file === undefined ? { tree: {} } : readYaml(file, report.problems);
+  if (file !== undefined) checkOwner(file, { ...read, schema, isNamed: named !== undefined }, report);
   checkVariables(schema, env, report);
-  const tree = withNamedEntries(
-    schema,
-    { tree: file === undefined ? {} : withPathsFrom(dirname(file), read.tree, schema), env },
-    report,
-  );
+  const written = withPathsFrom(dirname(file ?? ""), read.tree, schema);
+  const tree = withNamedEntries(schema, { tree: written, env }, report);
   const source = { tree, env, profile: selectedProfile(tree, env), sections };
   const settings = readSettings(schema, source, report);
   if (file !== undefined && named === undefined && !isAbsolute(file)) checkDestinations(file, settings, env, report);
   const assembled = assemble(settings, source, report);
-  const config = {
-    file,
-    ...assembled,
-    /** Names what the sections of features say; undefined: nothing. */
-    tasksHash: hashOfTasks(settings, assembled.sections, sections),
-  };
   if (report.problems.length > 0) throw report.error();
-  return config;
+  return { file, ...assembled };
 }
 
 export interface ConfigSource {
@@ -137,6 +128,8 @@ function assemble(settings: Settings, source: SettingSource & { sections: readon
     ),
     /** Sections of features by key, for `sectionOf`. */
     sections: read,
+    /** Names what the sections of features say; undefined: nothing. */
+    tasksHash: hashOfTasks(settings, read, sections),
     /** Encryption keys. Absent: rotations and secret inputs do not work. */
     seal: readSealKeys(settings.seal, report),
     http: { ...settings.http, jwt: readJwt(settings.http.jwt, report) },
@@ -274,10 +267,10 @@ const destinations: readonly { readonly secrets: readonly string[]; readonly to:
   { secrets: ["server.token"], to: ["server.url"] },
 ];
 
-type Owned = OwnedTree & { readonly schema: typeof configSchema };
+type Owned = OwnedTree & { readonly schema: typeof configSchema; readonly isNamed: boolean };
 
 /** Faults of the owner and mode of a file; `isNamed`: the user chose this file explicitly. */
-function checkOwner(file: string, { schema, tree, uid, mode }: Owned, isNamed: boolean, report: Report): void {
+function checkOwner(file: string, { schema, tree, uid, mode, isNamed }: Owned, report: Report): void {
   if (uid === undefined || mode === undefined) return;
   if (!isNamed && !isOurs(uid)) {
     const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${describeNaming(file)}.`;

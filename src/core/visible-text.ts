@@ -18,15 +18,12 @@ export function visibleLines(text: string): string {
 }
 
 /** A document with every string on one line, including member names. */
-export function visibleIn<T>(document: T): T {
-  return shownValue(document) as T;
-}
-
-function shownValue(value: unknown): unknown {
-  if (typeof value === "string") return visible(value);
-  if (Array.isArray(value)) return value.map(shownValue);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [visible(name), shownValue(inner)]));
+export function visibleIn<T>(document: T): T;
+export function visibleIn(document: unknown): unknown {
+  if (typeof document === "string") return visible(document);
+  if (Array.isArray(document)) return document.map((inner: unknown) => visibleIn(inner));
+  if (typeof document !== "object" || document === null) return document;
+  return Object.fromEntries(Object.entries(document).map(([name, inner]) => [visible(name), visibleIn(inner)]));
 }
 
 function escaped(character: string): string {

@@ -41,7 +41,7 @@ export function readCredentials(written: Written, at: string, report: Report) {
     report.warn(`${where}.second`, `is the AuthKey ${first.authKeyId}, as is the first. One is used.`);
     forgetCredentials(second);
   }
-  const forms = first === undefined ? [] : [first, ...(second === undefined || isTwice ? [] : [second])];
+  const forms = [first, isTwice ? undefined : second].filter((form) => form !== undefined);
   return { forms, files };
 }
 

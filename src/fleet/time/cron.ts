@@ -32,8 +32,7 @@ export function parseCron(text: string, timezone: string): Cron {
   }
   const random = isName ? undefined : fields.find((field) => /(^|[^A-Za-z])H/i.test(field));
   if (random !== undefined) throw fault(text, `${random} means a random value; use jitterSeconds instead`);
-  /** The times after a local time, one by one; undefined after the last one. */
-  const shownAfter = (shownMs: number): (() => number | undefined) => {
+  const shownAfter: ShownAfter = (shownMs) => {
     const times = CronExpressionParser.parse(text, { tz: "UTC", currentDate: new Date(shownMs) });
     return () => {
       try {
