@@ -16,7 +16,7 @@ import { expectedOf, isDeploymentFile, path } from "#config/value-types.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { type Problem, ConfigError, SimfleetError } from "#core/errors.ts";
 import { createFile, replaceFile } from "#core/files/write-file.ts";
-import { type Context, asking, isTerminal } from "../context.ts";
+import { type Context, addExample, asking, isTerminal } from "../context.ts";
 
 const usualFile = "config/simfleet.yaml";
 
@@ -38,11 +38,11 @@ export function initCommand(context: Context): Command {
     .option("--data-dir <path>", "folder of the embedded Redis (default: ~/.local/share/simfleet)")
     .option("--config <file>", "file to write", usualFile)
     .option("--force", "overwrite the file")
-    .option("--json", "print one JSON document on stdout")
-    .addHelpText(
-      "after",
-      `\nExample:\n  simfleet init --endpoint https://api.example.com --auth-key-id keyId-1 --auth-key-file secrets/auth-key`,
-    );
+    .option("--json", "print one JSON document on stdout");
+  addExample(
+    command,
+    "simfleet init --endpoint https://api.example.com --auth-key-id keyId-1 --auth-key-file secrets/auth-key",
+  );
   return command.action(async ({ config: file, force, json, ...given }) => {
     const output = context.output({ json });
     const answers = await completed(given, context);

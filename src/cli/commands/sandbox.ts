@@ -12,12 +12,10 @@ import { faultKinds } from "#sandbox/faults.ts";
 import { apiGroups, defaultOptions, type GroupSeed, type LimitChange, operationSets } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { recordShapes } from "#sandbox/sims/sim-records.ts";
-import { oneOf, type ProcessIo } from "../context.ts";
+import { addExample, oneOf, type ProcessIo } from "../context.ts";
 
-const example = `
-Example:
-  simfleet sandbox --sims 2000 --limit Sim=300 --fault reset=0.02 --competitor Sim=5
-  curl -X POST http://127.0.0.1:8787/_sandbox/faults -d '{"next":{"fault":"lost-answer","count":3}}'`;
+const example = `simfleet sandbox --sims 2000 --limit Sim=300 --fault reset=0.02 --competitor Sim=5
+curl -X POST http://127.0.0.1:8787/_sandbox/faults -d '{"next":{"fault":"lost-answer","count":3}}'`;
 
 /** Options that only `--help-all` shows. */
 const faultGroup = "Faults:";
@@ -28,7 +26,6 @@ type SandboxIo = Pick<ProcessIo, "stdout" | "stderr" | "interrupt">;
 export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
   const command = new Command("sandbox")
     .description("Simulate the platform, to try simfleet without an account")
-    .addHelpText("after", example)
     .optionsGroup("Fleet:")
     .option("--sims <count>", "number of simulated SIMs", asNumber, 2_000)
     .option("--ids-from <file>", "take the SIM IDs from the column simId of this CSV file")
@@ -114,6 +111,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
       if (!io.interrupt.aborted) await once(io.interrupt, "abort");
       await sandbox.close();
     });
+  addExample(command, example);
   const hidden = command.options.filter(({ helpGroupHeading = "" }) =>
     [faultGroup, detailGroup].includes(helpGroupHeading),
   );

@@ -2,15 +2,15 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { sectionsOf } from "#config/feature-section.ts";
 import { schemaWith } from "#config/schema.ts";
-import type { Context } from "../context.ts";
+import { type Context, addExample } from "../context.ts";
 import { z } from "zod";
 import { bare, factsOf } from "#config/setting.ts";
 
 export function schemaCommand(context: Context): Command {
   const command = new Command("schema")
     .description("Print the JSON Schema of the configuration, for editors and other tools")
-    .addOption(new Option("--json").hideHelp())
-    .addHelpText("after", `\nExample:\n  simfleet schema > simfleet.schema.json`);
+    .addOption(new Option("--json").hideHelp());
+  addExample(command, "simfleet schema > simfleet.schema.json");
   return command.action(async () => {
     const schema = schemaWith(await sectionsOf(context.features));
     context.output({ json: true }).answer(jsonSchemaOf(schema), () => "");
