@@ -111,7 +111,7 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
     const answer = await send(call, deps.connections, {
       address: loan.address,
       headers: [...own, ...loan.headers],
-      body: body.content,
+      body,
       attempt,
       onSent,
     });
@@ -121,7 +121,8 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
     answer.body.dump().catch(() => undefined);
     if (status === 401 && (!mayRenew || hasNewPair)) throw refusedPair(operation);
     hasNewPair ||= status === 401;
-    if (body.isWhole) continue; // after a 429 the bucket is blocked, so the next turn comes after the refresh
+    // After a 429 the bucket is blocked, so the next turn comes after the refresh.
+    if (body === null || Buffer.isBuffer(body)) continue;
     const cause = status === 401 ? "The gateway's token had expired" : "The quota is used up";
     const message = `${cause}, and the request body is too large for the gateway to send again. Nothing was changed: try again.`;
     throw notNow(message, status === 401 ? secondMs : attempt.rateLimitedMs);
@@ -131,7 +132,7 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
 interface Sending {
   readonly address: Awaited<ReturnType<PlatformClient["lend"]>>["address"];
   readonly headers: string[];
-  readonly body: Awaited<ReturnType<typeof readAhead>>["content"];
+  readonly body: Body;
   readonly attempt: Awaited<ReturnType<PlatformClient["attempt"]>>;
   readonly onSent: () => void;
 }
@@ -270,15 +271,13 @@ function patience({ clock, maxWaitMs, closing }: CallDeps, gone: AbortSignal): W
 
 const maxAheadBytes = 64 * 1_024;
 
-/**
- * @returns `isWhole`: the body is in memory and can be sent again; otherwise its rest streams once
- * @throws SimfleetError REQUEST_TIMEOUT; the connection's error if the client disconnects
- */
-async function readAhead(request: IncomingMessage, { clock, times }: CallDeps) {
+/** A body in memory can be sent again, as can none (null); a larger one streams once. */
+type Body = Buffer | null | AsyncGenerator<Buffer>;
+
+/** @throws SimfleetError REQUEST_TIMEOUT; the connection's error if the client disconnects */
+async function readAhead(request: IncomingMessage, { clock, times }: CallDeps): Promise<Body> {
   const { headers } = request;
-  if (headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0) {
-    return { isWhole: true, content: null };
-  }
+  if (headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0) return null;
   // Read by hand: a loop that ends early would close the connection.
   const chunks = request[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   const next = async (idleMs: number): Promise<IteratorResult<Buffer, undefined>> => {
@@ -289,7 +288,7 @@ async function readAhead(request: IncomingMessage, { clock, times }: CallDeps) {
   const ahead: Buffer[] = [];
   for (let bytes = 0; bytes <= maxAheadBytes;) {
     const { value } = await next(times.aheadIdleMs);
-    if (value === undefined) return { isWhole: true, content: Buffer.concat(ahead) };
+    if (value === undefined) return Buffer.concat(ahead);
     bytes += value.byteLength;
     ahead.push(value);
   }
@@ -301,13 +300,13 @@ async function readAhead(request: IncomingMessage, { clock, times }: CallDeps) {
       yield value;
     }
   };
-  return { isWhole: false, content: rest() };
+  return rest();
 }
 
 /** The whole body of a small request, as text. @throws SimfleetError TOO_LARGE, and as `readAhead` */
 export async function readBody(request: IncomingMessage, deps: CallDeps): Promise<string> {
-  const { content } = await readAhead(request, deps);
-  if (content === null) return "";
-  if (Buffer.isBuffer(content)) return content.toString();
+  const body = await readAhead(request, deps);
+  if (body === null) return "";
+  if (Buffer.isBuffer(body)) return body.toString();
   throw new SimfleetError("TOO_LARGE", `The body has more than ${maxAheadBytes / 1_024} KiB`);
 }
