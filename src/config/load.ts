@@ -8,8 +8,8 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { unescape } from "node:querystring";
 import type { Credentials } from "#fleet/credentials.ts";
 import { isPlainObject } from "#core/plain-object.ts";
-import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
-import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
+import { secretFields } from "#fleet/sim/sim-fields.ts";
+import { fieldsToKeep } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
 import { Secret } from "#core/secrets/secret.ts";
@@ -29,7 +29,7 @@ import {
 } from "./read-settings.ts";
 import { openReport, type Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
-import { group, secretOf, settingsOf, variableOf, variablesOf } from "./setting.ts";
+import { group, secretOf, settingsOf, variablesOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
@@ -79,7 +79,7 @@ export interface ConfigSource {
 
 /** The name of the selected profile; that of the default where it is not valid, which is reported with the others. */
 function selectedProfile(tree: SettingSource["tree"], env: Environment): string {
-  const written = env[variableOf("profile") ?? ""] || valueAt(tree, "profile");
+  const written = env["SIMFLEET_PROFILE"] || valueAt(tree, "profile");
   return configSchema.shape.profile.safeParse(written).data ?? "default";
 }
 
@@ -144,10 +144,8 @@ function assemble(settings: Settings, source: SettingSource & { sections: readon
 
 /** The fields of SIMs that the inventory keeps, their key among them. */
 function fieldsKept({ fields }: Settings["inventory"], deployment: Deployment, wording: Wording): readonly string[] {
-  const keyColumn = keyColumnOf(wording);
-  const ofOperations = fieldsOfOperations(deployment.simOperations.values());
   const ofUsage = deployment.operations.exportUsage === undefined ? [] : ["usage.day", "usage.month"];
-  return [keyColumn, ...keptFields(fields, { keyColumn, ofOperations }), ...ofUsage];
+  return [keyColumnOf(wording), ...fieldsToKeep(fields, wording, deployment.simOperations), ...ofUsage];
 }
 
 function readProfiles(settings: Pick<Settings, "profiles" | "language">, source: SettingSource, report: Report) {

@@ -16,8 +16,8 @@ import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
 import { type Clock, every, inTime } from "#core/time.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
-import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
-import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
+import { secretFields } from "#fleet/sim/sim-fields.ts";
+import { fieldsToKeep } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import type { Credentials } from "#fleet/credentials.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
@@ -202,10 +202,7 @@ class OpenAccount {
       },
       wording: settings.wording,
       selection: {
-        fields: keptFields(inventory.fields, {
-          keyColumn: keyColumnOf(settings.wording),
-          ofOperations: fieldsOfOperations(deployment.simOperations.values()),
-        }),
+        fields: fieldsToKeep(inventory.fields, settings.wording, deployment.simOperations),
         secrets: new Set([...secretFields, ...inventory.secrets]),
         places: { ...deployment.recordPaths },
       },

@@ -16,7 +16,7 @@ export interface FileRules {
   /** Maximum size in bytes. Absent: any. */
   readonly maxBytes?: number;
   /** `private`: the file belongs to this user or root, and no other user may read or change it. */
-  readonly access?: "any" | "private";
+  readonly access?: "private";
   /** Refuse a file that has a second name (a hard link), which may be in another user's folder. */
   readonly isOneName?: boolean;
 }
@@ -108,9 +108,7 @@ function toFlags({ links }: FileRules): number {
 
 function check(path: string, stats: Stats, { maxBytes, access, isOneName }: FileRules): void {
   if (stats.isDirectory()) throw new FileRefusedError(`${path} is a folder, not a file.`);
-  if (!stats.isFile()) {
-    throw new FileRefusedError(`${path} is not a regular file, but a pipe, socket or device.`);
-  }
+  if (!stats.isFile()) throw notRegular(path);
   if (isOneName === true && stats.nlink > 1) {
     throw new FileRefusedError(`${path} has a second name (a hard link).`);
   }
@@ -144,8 +142,9 @@ function tooLarge(path: string, bytes: number, maxBytes: number): FileRefusedErr
 function asRefusal(thrown: unknown, path: string): unknown {
   const { code } = thrown as NodeJS.ErrnoException;
   if (code === "ELOOP") return new FileRefusedError(`${path} is a symbolic link, which is not followed.`);
-  if (code === "ENXIO") {
-    return new FileRefusedError(`${path} is not a regular file, but a pipe, socket or device.`);
-  }
-  return thrown;
+  return code === "ENXIO" ? notRegular(path) : thrown;
+}
+
+function notRegular(path: string): FileRefusedError {
+  return new FileRefusedError(`${path} is not a regular file, but a pipe, socket or device.`);
 }

@@ -5,7 +5,7 @@
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { conditionsIn, parseFilter } from "../filter.ts";
-import { valueOfText } from "../sim/sim-fields.ts";
+import { keptFields, valueOfText } from "../sim/sim-fields.ts";
 import type { FieldValue } from "../sim/field-text.ts";
 import { type KeyColumn, type Wording, keyColumnOf } from "../sim/sim.ts";
 import type { Danger } from "./danger.ts";
@@ -224,10 +224,15 @@ export function subjectOf(operation: SimOperation, key: string, inputs: readonly
   return `${key} ${names.join(" ")}`;
 }
 
+/** Fields of a SIM to store besides its key: those that are named, and those that operations need. */
+export function fieldsToKeep(named: readonly string[], wording: Wording, operations: SimOperations): string[] {
+  return keptFields(named, { keyColumn: keyColumnOf(wording), ofOperations: fieldsOfOperations(operations) });
+}
+
 /** Fields of the inventory that the operations need: those that they set, and those that their filters name. */
-export function fieldsOfOperations(operations: Iterable<SimOperation>): readonly string[] {
+function fieldsOfOperations(operations: SimOperations): readonly string[] {
   const fields = new Set<string>();
-  for (const { sets, requires, costlyWhen } of operations) {
+  for (const { sets, requires, costlyWhen } of operations.values()) {
     for (const field of Object.keys(sets)) fields.add(withoutPlaceholders(field));
     for (const filter of [requires, costlyWhen]) {
       if (filter === undefined) continue;
