@@ -49,8 +49,8 @@ export const modules = {
   },
   telemetry: { imports: ["core"], reason: "Everything logs, so logging depends on nothing." },
   config: {
-    imports: ["events", "fleet", "core"],
-    reason: "Modules receive their settings as values; the loader knows only the event catalog and domain types.",
+    imports: ["fleet", "core"],
+    reason: "Modules receive their settings as values; the loader knows only domain types.",
   },
   intake: { imports: ["fleet", "core"], reason: "Reading a file needs neither Redis nor the platform." },
   limiter: { imports: ["redis", "core"], reason: "Buckets count calls and do not know what is called." },

@@ -1,17 +1,8 @@
 /** The sections of features: how each is written, and what becomes of it. A worker reloads them without a restart. */
 import type { z } from "zod";
-import type { EventFacts } from "#events/event.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
 import type { Deployment } from "./deployment.ts";
 import type { Report } from "./report.ts";
-
-/** A feature as far as the configuration is concerned. */
-export interface FeatureSection {
-  /** Loads it when a configuration is read, so that `--help`, which reads none, does not load zod. */
-  readonly section?: () => Promise<Section>;
-  /** Events that it emits, with their fields. */
-  readonly events?: Readonly<Record<string, EventFacts>>;
-}
 
 /** A section of the file that belongs to one feature: a group of settings, or entries by name. */
 export interface Section {
@@ -44,7 +35,9 @@ export interface Known {
 }
 
 /** The sections of features, in their order. */
-export async function sectionsOf(features: readonly FeatureSection[]): Promise<readonly Section[]> {
+export async function sectionsOf(
+  features: readonly { readonly section?: () => Promise<Section> }[],
+): Promise<readonly Section[]> {
   return Promise.all(features.flatMap(({ section: load }) => load?.() ?? []));
 }
 

@@ -7,7 +7,7 @@ import { isAbsolute, join } from "node:path";
 import type { Redis } from "ioredis";
 import type { Account } from "#api/account.ts";
 import type { Config } from "#config/config.ts";
-import { type FeatureSection, sectionOf } from "#config/feature-section.ts";
+import { type Section, sectionOf } from "#config/feature-section.ts";
 import { homeOfUser } from "#config/load.ts";
 import { freezesSection } from "#config/sections/freezes.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -16,6 +16,7 @@ import { type Clock, systemClock } from "#core/time.ts";
 import { version } from "#core/version.ts";
 import { poisonGuard } from "#engine/poison-guard.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
+import type { EventFacts } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
 import { feedTail } from "#events/tail.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
@@ -41,8 +42,12 @@ export interface ProcessDeps {
 }
 
 /** Facts of one feature, for features that list all. */
-export interface Declared extends FeatureSection {
+export interface Declared {
   readonly name: string;
+  /** Loads its section when a configuration is read, so that `--help`, which reads none, does not load zod. */
+  readonly section?: () => Promise<Section>;
+  /** Events that it emits, with their fields. */
+  readonly events?: Readonly<Record<string, EventFacts>>;
   /** The kind under which the audit log has what its routes and commands change; absent: `other`. */
   readonly audit?: string;
   /** Kinds of data in the report on storage, each with the first words of its keys. Other keys have theirs as kind. */
