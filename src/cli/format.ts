@@ -24,15 +24,10 @@ export function relativeTime(text: string, nowMs: number): string | undefined {
   const ms = Date.parse(text) - nowMs;
   const seconds = Math.round(Math.abs(ms) / 1_000);
   if (seconds === 0) return "now";
-  const units = [
-    ["d", 86_400, 2],
-    ["h", 3_600, 2],
-    ["min", 60, 2],
-    ["s", 1, 0],
-  ] as const;
-  const [unit, length] = units.find(([, size, min]) => seconds >= size * min) ?? ["s", 1];
-  const distance = `${Math.round(seconds / length)} ${unit}`;
   if (seconds > 60 * 86_400) return undefined;
+  const units = Object.entries({ d: 86_400, h: 3_600, min: 60 });
+  const [unit, length] = units.find(([, size]) => seconds >= 2 * size) ?? ["s", 1];
+  const distance = `${Math.round(seconds / length)} ${unit}`;
   return ms < 0 ? `${distance} ago` : `in ${distance}`;
 }
 

@@ -49,7 +49,7 @@ export function letNewSpaceGrow(): void {
   const stop = every(checkEveryMs, () => {
     const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space");
     if ((space?.space_size ?? 0) < newSpaceBytes) return;
-    setFlagsFromString("--semi-space-growth-factor=1");
+    keepNewSpaceSmall();
     stop();
   });
 }

@@ -127,9 +127,8 @@ function hasControl(text: string): boolean {
 function parseInstant(text: string): string | undefined {
   if (/^\d{12,14}$/.test(text)) return String(Number(text));
   // The platform's own form of a date, which is in UTC (interface, section 8, rule 6).
-  const [, year, month, date] = /^(\d{4})(\d\d)(\d\d)$/.exec(text) ?? [];
-  if (year !== undefined) return parseInstant(`${year}-${month}-${date}T00:00Z`);
-  const atMs = /T.*(?:Z|[+-]\d\d:\d\d)$/.test(text) ? parseTime(text) : Number.NaN;
+  const time = text.replace(/^(\d{4})(\d\d)(\d\d)$/, "$1-$2-$3T00:00Z");
+  const atMs = /T.*(?:Z|[+-]\d\d:\d\d)$/.test(time) ? parseTime(time) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : String(atMs);
 }
 
