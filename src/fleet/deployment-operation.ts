@@ -121,6 +121,7 @@ export function templateFault(
   }
   const twin = marks.find((name, i) => marks.indexOf(name) !== i);
   if (twin !== undefined) return `has {${twin}} twice`;
+  if (knows === ofSim && marks.length === 0) return "lacks {simId} or {imsi}";
   const missing = needs.filter((name) => !marks.includes(name));
   return missing.length === 0 ? undefined : `lacks ${missing.map((name) => `{${name}}`).join(" and ")}`;
 }

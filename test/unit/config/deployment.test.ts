@@ -210,6 +210,11 @@ it.each(faults)("an operation with %s is reported at %s", (line, key, words) => 
   expect(problems[0]?.message).toContain(words);
 });
 
+it("an operation that reads one SIM must name it in its path", () => {
+  const { problems } = load("nameless.yaml", "extends: soracom\noperations:\n  getSim:\n    path: /v1/sims\n");
+  expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining("lacks {simId} or {imsi}")]);
+});
+
 it("a new operation must be described completely", () => {
   const { problems } = load("half.yaml", "operations:\n  listGroups: { path: /v1/groups, method: GET }\n");
   expect(problems.map(({ where }) => where.split(": ")[1])).toEqual([
