@@ -7,7 +7,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { Answer, Route } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
-import { isPlainObject } from "#core/plain-object.ts";
+import { isPlainObject } from "#core/json.ts";
 import { fieldIn } from "#fleet/sim/sim-fields.ts";
 import { asCount, type Caller, type Context, withCaller } from "./context.ts";
 import { shellWord } from "./format.ts";

@@ -16,7 +16,7 @@ import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { isSpeedClass } from "#fleet/sim/sim.ts";
 import { faultsOf, wordsOf } from "./report.ts";
 import { suggestion } from "#core/suggest.ts";
-import { isPlainObject } from "#core/plain-object.ts";
+import { isPlainObject } from "#core/json.ts";
 import { faultsOfOperation, groupName, simOperations, statuses } from "./sim-operations.ts";
 import { brand, expecting, isDeploymentFile, oneOf, text, webAddress, yesOrNo } from "./value-types.ts";
 import { readYaml, type Tree } from "./file/yaml-file.ts";

@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { unescape } from "node:querystring";
 import type { Credentials } from "#fleet/credentials.ts";
-import { isPlainObject } from "#core/plain-object.ts";
+import { isPlainObject } from "#core/json.ts";
 import { secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsToKeep } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";

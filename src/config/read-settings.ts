@@ -6,7 +6,7 @@
  */
 import { resolve } from "node:path";
 import { z } from "zod";
-import { isPlainObject, valueIn } from "#core/plain-object.ts";
+import { isPlainObject, valueIn } from "#core/json.ts";
 import { parseYaml, type Tree, valueAt } from "./file/yaml-file.ts";
 import { cutsOf, faultsOf, type Report, wordsOf } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";

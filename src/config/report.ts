@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { ConfigError, type Problem, SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
-import { valueIn } from "#core/plain-object.ts";
+import { valueIn } from "#core/json.ts";
 import { bare, factsOf, innerOf } from "./setting.ts";
 
 interface Place {

@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { Secret } from "#core/secrets/secret.ts";
-import { isPlainObject } from "#core/plain-object.ts";
+import { isPlainObject } from "#core/json.ts";
 import { expectedOf, path } from "./value-types.ts";
 
 export interface SettingFacts {

@@ -4,8 +4,7 @@
  */
 import { pino, type DestinationStream, type LevelWithSilent, type Logger } from "pino";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
-import { jsonIn } from "#core/json.ts";
-import { isPlainObject } from "#core/plain-object.ts";
+import { isPlainObject, jsonIn } from "#core/json.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { tracing } from "#core/traced.ts";
 import { visible } from "#core/visible-text.ts";

@@ -2,13 +2,12 @@
  * Turns one response (status, headers, body) into a value or a PlatformError; no I/O, no policy. The interface does not
  * list the platform's statuses (section 7), so they are interpreted by class.
  */
-import { jsonIn } from "#core/json.ts";
+import { isPlainObject, jsonIn } from "#core/json.ts";
 import { lostText } from "./transport-failure.ts";
 import { PlatformError } from "#core/errors.ts";
 import type { Operation } from "../operations/operation.ts";
 import { type AnswerHeaders, headerOf } from "./headers.ts";
 import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
-import { isPlainObject } from "#core/plain-object.ts";
 
 export interface Answer {
   readonly status: number;

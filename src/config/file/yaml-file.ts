@@ -2,7 +2,7 @@
 import { CORE_SCHEMA, YAMLException, load } from "js-yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
-import { isPlainObject, valueIn } from "#core/plain-object.ts";
+import { isPlainObject, valueIn } from "#core/json.ts";
 
 const maxBytes = 4 * 1_048_576;
 /** Limit on values, mappings and lists. */

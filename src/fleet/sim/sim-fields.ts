@@ -2,7 +2,7 @@
  * The fields of a SIM record to store, each as text. An object is stored member by member (`tags.site`), so that each
  * member can be queried and its changes reported individually. Secrets in a record are never stored.
  */
-import { isPlainObject } from "#core/plain-object.ts";
+import { isPlainObject } from "#core/json.ts";
 import { scrubSecrets, scrubSecretsInJson } from "#core/secrets/scrub-secrets.ts";
 import type { FieldValue } from "./field-text.ts";
 import { type RecordPath, textAt } from "./record-path.ts";

@@ -6,7 +6,7 @@ import { createPublicKey } from "node:crypto";
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 import type { JwtOptions } from "#config/sections/http.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { valueIn } from "#core/plain-object.ts";
+import { valueIn } from "#core/json.ts";
 import { fetchThrough, type OutgoingProxy } from "#core/proxy.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { type Role, roles } from "#fleet/role.ts";

@@ -6,8 +6,7 @@
  */
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
-import { jsonIn } from "#core/json.ts";
-import { isPlainObject } from "#core/plain-object.ts";
+import { isPlainObject, jsonIn } from "#core/json.ts";
 import { isSameKey, signatureFault } from "#events/webhook/webhook-signature.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { actorOf } from "../auth/access.ts";

@@ -4,7 +4,7 @@
  * it may match a set without containing its id; such a name is only reported, never changed. The same applies to a name
  * in an entry that is nested too deep to be written back. This code reads and keeps no other values.
  */
-import { isPlainObject } from "#core/plain-object.ts";
+import { isPlainObject } from "#core/json.ts";
 import { isDeeperThan, maxLevels } from "#fleet/sim/sim-fields.ts";
 import type { GroupRecord } from "#api/operations/groups.ts";
 import type { SetReport } from "./contract.ts";
