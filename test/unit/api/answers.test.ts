@@ -9,12 +9,7 @@ import { PlatformError } from "#core/errors.ts";
 import { seeds } from "../../support/long.ts";
 import { anyText } from "../../support/any-text.ts";
 
-const placed = {
-  bucket: "default.Sim",
-  host: "h.example",
-  rateLimitedMs: 12_000,
-  retryAfterMs: undefined,
-};
+const placed = { bucket: "default.Sim", host: "h.example", rateLimitedMs: 12_000, retryAfterMs: undefined };
 
 function refusal(operation: Operation<never, unknown>, status: number, text: string): PlatformError {
   try {
@@ -98,11 +93,7 @@ describe("responses to reads and authentication", () => {
 // Shows S7.
 describe("error bodies", () => {
   it("an error body is read in its flat and nested forms", () => {
-    expect(readFault('{"code":"A1","message":"m"}')).toEqual({
-      shape: "flat",
-      code: "A1",
-      message: "m",
-    });
+    expect(readFault('{"code":"A1","message":"m"}')).toEqual({ shape: "flat", code: "A1", message: "m" });
     expect(readFault('{"httpStatus":404,"errorMessage":{"code":"A2","message":"n"}}')).toEqual({
       shape: "nested",
       code: "A2",
@@ -132,17 +123,18 @@ describe("error bodies", () => {
     });
   });
 
+  const anyBody = fc.oneof(
+    anyText({ maxLength: 2_000 }),
+    fc.json(),
+    fc
+      .record({ code: fc.jsonValue(), message: fc.jsonValue(), errorMessage: fc.jsonValue() })
+      .map((v) => JSON.stringify(v)),
+    fc.array(fc.constantFrom("<", ">", "<title", "</title>", "{", '"', "\\u0000", "あ")).map((some) => some.join("")),
+  );
+
   it("reading any error body never throws and yields bounded text", () => {
-    const text = fc.oneof(
-      anyText({ maxLength: 2_000 }),
-      fc.json(),
-      fc
-        .record({ code: fc.jsonValue(), message: fc.jsonValue(), errorMessage: fc.jsonValue() })
-        .map((v) => JSON.stringify(v)),
-      fc.array(fc.constantFrom("<", ">", "<title", "</title>", "{", '"', "\\u0000", "あ")).map((some) => some.join("")),
-    );
     fc.assert(
-      fc.property(text, (body) => {
+      fc.property(anyBody, (body) => {
         const fault = readFault(body);
         expect(fault.code?.length ?? 0).toBeLessThanOrEqual(64);
         expect(fault.message?.length ?? 0).toBeLessThanOrEqual(300);

