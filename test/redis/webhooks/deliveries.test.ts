@@ -90,17 +90,27 @@ describe("webhook deliveries", () => {
     expect([delivered.lastReason, delivered.nextAttemptAtMs]).toEqual([undefined, undefined]);
   });
 
-  it("a delivery is retried for about a day with growing delays and then fails with an event", async () => {
-    const { harness, id, attempt, delivery } = await setup({ answers: Array.from({ length: 8 }, () => 500) });
+  /** A delivery that was attempted until it failed, each time when it was due, and the delays between. */
+  async function setupFailed() {
+    const made = await setup({ answers: Array.from({ length: 8 }, () => 500) });
     const delays: number[] = [];
-    for (let result = await attempt(); result.kind === "postponed"; result = await attempt()) {
+    for (let result = await made.attempt(); result.kind === "postponed"; result = await made.attempt()) {
       expect(result.scope).toBe("job");
-      harness.nowMs += result.delayMs;
+      made.harness.nowMs += result.delayMs;
       delays.push(result.delayMs);
     }
+    return { ...made, delays };
+  }
+
+  it("a delivery is retried for about a day with growing delays", async () => {
+    const { delays } = await setupFailed();
     const planned = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs];
     expect(delays.map((ms, i) => Math.abs(ms / (planned[i] ?? 0) - 1) <= 0.1)).toEqual(planned.map(() => true));
     expect(new Set(delays.map((ms, i) => (ms / (planned[i] ?? 1)).toFixed(6))).size).toBeGreaterThan(1);
+  });
+
+  it("a delivery that is not taken within about a day fails with an event", async () => {
+    const { harness, id, delivery } = await setupFailed();
     expect(await delivery()).toMatchObject({ state: "failed", attempts: 8, lastStatus: 500 });
     const about = { webhook: "ops", delivery: `ops.${id}`, event: "run.completed" };
     expect(await harness.reported()).toEqual([{ type: "webhook.failed", ...about, reason: "it returned 500" }]);

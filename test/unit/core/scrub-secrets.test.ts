@@ -167,7 +167,7 @@ describe("secret inputs of a row", () => {
     expect(clean).toMatch(/^before .{0,12}(\[secret\]|0).{0,12} after, \[secret\]$/s);
   });
 
-  it("are removed from a record in each encoding, and a record without them is unchanged", () => {
+  it("are removed from a record in each encoding", () => {
     const text = fc.string({ minLength: 8, maxLength: 20 }).filter((one) => one.trim() === one);
     fc.assert(
       fc.property(text, fc.constantFrom(...Object.values(encodings)), (secret, encode) => {
@@ -181,6 +181,9 @@ describe("secret inputs of a row", () => {
         expect(JSON.parse(clean)).toMatchObject({ bytes: "[secret]" });
       }),
     );
+  });
+
+  it("leave a record without them unchanged", () => {
     const other = { status: "active", list: [1, 2, 3], sum: 12 };
     expect(JSON.parse(scrubJson(JSON.stringify(other), (one) => scrubValues(one, [value])))).toEqual(other);
   });

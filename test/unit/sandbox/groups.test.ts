@@ -21,13 +21,16 @@ async function setup() {
 describe("groups", () => {
   test("the group list contains the groups of the SIMs and of the options", async () => {
     const { call } = await openAll({ groups: [meters, { groupId: "g-new" }] });
-    const json = (await call("GET", "/v1/groups")).json as { groupId: string }[];
+    const groups = (await call("GET", "/v1/groups")).json as { groupId: string }[];
     const sims = (await call("GET", "/v1/sims")).json as { groupId: string | null }[];
-    const groupIds = json.map(({ groupId }) => groupId);
-    const ofSims = new Set(sims.map(({ groupId }) => groupId).filter((groupId) => groupId !== null));
-    expect(groupIds).toHaveLength(5);
-    for (const groupId of ofSims) expect(groupIds).toContain(groupId);
-    expect(json.find(({ groupId }) => groupId === meters.groupId)).toEqual({
+    const ofSims = new Set(sims.flatMap(({ groupId }) => groupId ?? []));
+    expect(groups).toHaveLength(5);
+    expect(new Set(groups.map(({ groupId }) => groupId))).toEqual(new Set([...ofSims, meters.groupId, "g-new"]));
+  });
+
+  test("a group of the options has its configuration, a name, and times", async () => {
+    const { call } = await openAll({ groups: [meters, { groupId: "g-new" }] });
+    expect((await call("GET", "/v1/groups")).json).toContainEqual({
       ...meters,
       operatorId: "OP0000000001",
       tags: { name: "meters" },
