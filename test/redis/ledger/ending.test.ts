@@ -1,5 +1,5 @@
 /** A run cancelled while calls are in flight: no row is reported as cancelled while its change is pending. */
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
@@ -61,28 +61,41 @@ it("a segment whose process died after its last row was settled is packed by the
   expect(await outcomes(head.runId)).toEqual(["done", "done"]);
 });
 
-it("a run reports rows as pending until its calls in flight have ended", async () => {
-  const head = await submit(ledger, [[1, 1, 1, 1, 1]], { waves: wavesOf([5]) });
+/** A run of five rows that the third has aborted while the calls of the first two are in flight. */
+async function setupAborted() {
+  const { runId } = await submit(ledger, [[1, 1, 1, 1, 1]], { waves: wavesOf([5]) });
   const platform = new SlowPlatform();
   const account = { client: platform.client, wording: "sims", selection } as const;
   const context = workContext(collaborators, { account: () => account });
-  const work = execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
-  await until("the run is aborted", async () => (await ledger.state(head.runId)) === "aborted");
+  const work = execute({ runId, segment: 0 }, context, new AbortController().signal);
+  await until("the run is aborted", async () => (await ledger.state(runId)) === "aborted");
+  onTestFinished(async () => {
+    platform.answer();
+    await work;
+  });
   expect(platform.callsOut).toBe(2);
-  const ending = await ledger.run(head.runId);
-  expect(ending).toMatchObject({ isEnding: true, tally: { done: 0, rejected: 1, cancelled: 0, pending: 4 } });
-  expect(await outcomes(head.runId)).toEqual(["pending", "pending", "rejected", "pending", "pending"]);
-  expect(() => retrySource(ending, context, { outcomes: ["cancelled"] })).toThrow(/its calls are still in flight/);
+  return { runId, platform, context, work };
+}
 
+it("a run reports rows as pending until its calls in flight have ended", async () => {
+  const { runId, platform, work } = await setupAborted();
+  const ending = { isEnding: true, tally: { done: 0, rejected: 1, cancelled: 0, pending: 4 } };
+  expect(await ledger.run(runId)).toMatchObject(ending);
+  expect(await outcomes(runId)).toEqual(["pending", "pending", "rejected", "pending", "pending"]);
   // Longer than the watch's interval: it still reports its calls although the run is over.
   await systemClock.sleep(700);
-  expect((await ledger.run(head.runId)).isEnding).toBe(true);
-
-  const ended = readWhenEnded(head.runId, { ledger, clock: systemClock });
+  expect((await ledger.run(runId)).isEnding).toBe(true);
+  const ended = readWhenEnded(runId, { ledger, clock: systemClock });
   platform.answer();
   expect(await work).toEqual({ kind: "parked" });
   expect(await ended).toMatchObject({ isEnding: false, tally: { done: 2, rejected: 1, cancelled: 2, pending: 0 } });
-  expect(await outcomes(head.runId)).toEqual(["done", "done", "rejected", "cancelled", "cancelled"]);
+  expect(await outcomes(runId)).toEqual(["done", "done", "rejected", "cancelled", "cancelled"]);
+});
+
+it("a run cannot be retried while its calls are in flight", async () => {
+  const { runId, context } = await setupAborted();
+  const ending = await ledger.run(runId);
+  expect(() => retrySource(ending, context, { outcomes: ["cancelled"] })).toThrow(/its calls are still in flight/);
 });
 
 it("a run that has ended starts no new work", async () => {
