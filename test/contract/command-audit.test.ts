@@ -45,6 +45,13 @@ async function exampleOf(name: string): Promise<string[]> {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
 }
 
+/** What the audit names as the target of an example: its first argument, or the profile of a command that has one. */
+function targetOf({ name, hasTarget }: (typeof changing)[number], example: readonly string[]) {
+  if (hasTarget) return example[name.split(" ").length];
+  const profile = / --profile (\S+)/.exec(example.join(" "))?.[1] ?? "default";
+  return features.some((feature) => feature.ofProfile?.includes(name)) ? profile : null;
+}
+
 test("every command that only reads exists", () => {
   const names = program.commands.flatMap((command) => leaves(command as Command)).map(nameOf);
   expect(names).toEqual(expect.arrayContaining(reads));
@@ -52,7 +59,7 @@ test("every command that only reads exists", () => {
 
 // Shows S16. Most examples name what is not there, and fail after their entry.
 test.each(changing)("the command `$name` is audited with its user, machine, and exit code", async (command) => {
-  const { name, hasTarget } = command;
+  const { name } = command;
   const example = await exampleOf(name);
   const before = await harness.audit.list({ limit: 1, kinds });
   const { code, stderr } = await giveWords(example);
@@ -60,9 +67,7 @@ test.each(changing)("the command `$name` is audited with its user, machine, and 
   expect(entries, `no entry: its feature needs \`audit\`, or \`reads\` with the command. ${stderr}`).not.toEqual(
     before.entries,
   );
-  const profile = / --profile (\S+)/.exec(example.join(" "))?.[1] ?? "default";
-  const ofProfile = features.some((feature) => feature.ofProfile?.includes(name)) ? profile : null;
-  const target = hasTarget ? example[name.split(" ").length] : ofProfile;
+  const target = targetOf(command, example);
   const ended = { result: code === 0 ? "done" : "failed", exitCode: code, status: null };
   const who = `cli:${userInfo().username}`;
   const entry = { who, from: hostname(), action: `simfleet ${name}`, target, ...ended };

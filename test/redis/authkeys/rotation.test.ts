@@ -140,6 +140,17 @@ describe("AuthKeys in use by another process", () => {
   });
 });
 
+/** What is stored of a rotation after a turn, after two more and at its end, and the events. */
+async function storedOf(harness: KeyHarness) {
+  const records: string[] = [];
+  await harness.begin();
+  for (const turns of [1, 2, undefined]) {
+    await harness.live(undefined, turns);
+    records.push(JSON.stringify(await harness.record()));
+  }
+  return { records: records.join(), events: JSON.stringify(await redis.xrange(keys.events(), "-", "+")) };
+}
+
 it("an AuthKey rotation stores nothing of a secret that the platform echoes", async () => {
   const harness = setup();
   const secrets: string[] = [];
@@ -148,16 +159,10 @@ it("an AuthKey rotation stores nothing of a secret that the platform echoes", as
     const code = secrets.length < 3 ? "PLATFORM_UNAVAILABLE" : "PLATFORM_UNAUTHORIZED";
     return new PlatformError(code, `auth: no such key: ${shown}`, { operation: "auth" });
   });
-  const seen: string[] = [];
-  await harness.begin();
-  for (const turns of [1, 2, undefined]) {
-    await harness.live(undefined, turns);
-    seen.push(JSON.stringify(await harness.record()));
-  }
+  const { records, events } = await storedOf(harness);
   const [secret = "none"] = secrets;
-  expect(seen.join()).toContain("auth: no such key: [secret]");
-  const events = JSON.stringify(await redis.xrange(keys.events(), "-", "+"));
-  expect(seen.join() + events).not.toContain(secret);
+  expect(records).toContain("auth: no such key: [secret]");
+  expect(records + events).not.toContain(secret);
   expect(liveSecrets()).not.toContain(secret);
 });
 

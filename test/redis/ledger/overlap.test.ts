@@ -319,11 +319,8 @@ describe("the start of a run while calls of an older one are in flight", () => {
   });
 });
 
-it("calls that are in flight since before a pause do not stop the work after it", async () => {
-  const { runId } = await new Fleet().start([["a"]], ["slow"]);
-  const watch = new RunWatch({ ledger });
-  const before = await watch.enter(runId);
-  watch.observe(runId, "paused", 1);
+/** Keeps the next renewal of leases waiting for its answer, that the run is running. */
+function holdRenewal() {
   const { promise: polled, resolve: poll } = Promise.withResolvers<void>();
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   vi.spyOn(ledger, "hold").mockImplementationOnce(async () => {
@@ -331,6 +328,15 @@ it("calls that are in flight since before a pause do not stop the work after it"
     await answered;
     return "running";
   });
+  return { polled, answer };
+}
+
+it("calls that are in flight since before a pause do not stop the work after it", async () => {
+  const { runId } = await new Fleet().start([["a"]], ["slow"]);
+  const watch = new RunWatch({ ledger });
+  const before = await watch.enter(runId);
+  watch.observe(runId, "paused", 1);
+  const { polled, answer } = holdRenewal();
   await polled;
   const after = await watch.enter(runId);
   answer();

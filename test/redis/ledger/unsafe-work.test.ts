@@ -59,13 +59,19 @@ async function setup(operation: SimOperation, weights: readonly number[][] = [[1
   return (await submit(ledger, weights, { operations: [operation] }, rowOf)).runId;
 }
 
+/** Begins the work of a run, which soon waits for the quota. */
+async function workUntilWaiting(runId: string, handler: Handler, permitted: number, signal?: AbortSignal) {
+  const permits = new FewPermits(permitted);
+  const working = work.execute(runId, handler, { permits, ...(signal && { signal }) });
+  await until("it waits for the quota", () => permits.waiting === 1);
+  return { working };
+}
+
 it("a row stays pending when its run is stopped between a 401 and the repetition, and is sent later", async () => {
   const runId = await setup(sendSms);
-  const permits = new FewPermits(1);
   const stop = new AbortController();
   const refuse: Handler = (_, response) => answer(response, 401, "");
-  const working = work.execute(runId, refuse, { permits, signal: stop.signal });
-  await until("the repetition waits for the quota", () => permits.waiting === 1);
+  const { working } = await workUntilWaiting(runId, refuse, 1, stop.signal);
   stop.abort(new Error("stopped"));
   expect((await working).result).toEqual({ kind: "handed-back" });
   expect((await work.triesOf(runId)).get(0)?.sentAtMs).toBeUndefined();
@@ -125,9 +131,7 @@ it("a row ends as unknown when its record may not be read, and the others contin
 
 it("a pause while a read-back waits for the quota keeps the row as sent, and a later job reads it", async () => {
   const runId = await setup(terminate);
-  const permits = new FewPermits(1);
-  const working = work.execute(runId, losingFirst(shows("active")), { permits });
-  await until("the read-back waits for the quota", () => permits.waiting === 1);
+  const { working } = await workUntilWaiting(runId, losingFirst(shows("active")), 1);
   await ledger.move(runId, "paused", ["running"]);
   const { result, calls } = await working;
   expect(result).toEqual({ kind: "parked" });
@@ -144,9 +148,7 @@ it("a pause while the read-back of a row that was sent before waits for the quot
   const runId = await setup(terminate);
   const sentAtMs = clock.wallMs();
   await ledger.markSent(runId, 0, { place: 0, tries: { attempts: 0, reason: "", sentAtMs } });
-  const permits = new FewPermits(0);
-  const working = work.execute(runId, losingFirst(shows("active")), { permits });
-  await until("the read-back waits for the quota", () => permits.waiting === 1);
+  const { working } = await workUntilWaiting(runId, losingFirst(shows("active")), 0);
   await ledger.move(runId, "paused", ["running"]);
   expect((await working).result).toEqual({ kind: "parked" });
   expect((await work.triesOf(runId)).get(0)).toMatchObject({ sentAtMs });

@@ -122,6 +122,11 @@ describe("the archive", () => {
   });
 });
 
+/** The problems that a sweep reports, or the one that ended it. */
+function problemsOf(sweep: ReturnType<ReturnType<typeof storageHarness>["sweep"]>): Promise<readonly string[]> {
+  return sweep.then(({ problems }) => problems).catch((thrown: unknown) => [messageOf(thrown)]);
+}
+
 it("a removal that is cut off at any command is completed by the next sweep", async () => {
   const harness = storageHarness(place);
   for (let allowed = 0; ; allowed += 1) {
@@ -129,9 +134,7 @@ it("a removal that is cut off at any command is completed by the next sweep", as
     const run = await harness.run([[0], [0, 1, 2]]);
     await harness.ledger.move(run.runId, "cancelled", ["running"]);
     harness.pass(400);
-    const { problems } = await harness
-      .sweep({ archive }, afterCommands(place.redis, allowed))
-      .catch((thrown: unknown) => ({ problems: [messageOf(thrown)] }));
+    const problems = await problemsOf(harness.sweep({ archive }, afterCommands(place.redis, allowed)));
     expect(await harness.sweep({ archive })).toMatchObject({ problems: [] });
     expect(await harness.keysOf(run)).toEqual([]);
     expect(readdirSync(archive)).toHaveLength(1);

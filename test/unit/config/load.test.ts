@@ -117,13 +117,18 @@ rotations:
   one: { type: psk, from: { file: new, field: key }, sinks: [{ file: out }, { command: [./store, out] }, { command: [store] }] }
 `;
 
-  it("relative paths of the file begin at its folder, wherever the process was started", () => {
+  /** A configuration with these paths, whose files are there. */
+  function setupPaths() {
     const file = fileOf(withPaths);
-    const folder = dirname(file);
-    writeFileSync(join(folder, "platform.yaml"), "brand: Acme\n");
-    writeFileSync(join(folder, "key"), "secret-1", { mode: 0o600 });
+    const at = (path: string): string => join(dirname(file), path);
+    writeFileSync(at("platform.yaml"), "brand: Acme\n");
+    writeFileSync(at("key"), "secret-1", { mode: 0o600 });
+    return { file, at };
+  }
+
+  it("relative paths of the file begin at its folder, wherever the process was started", () => {
+    const { file, at } = setupPaths();
     const config = loadConfig({ file: relative(process.cwd(), file), env: {} });
-    const at = (path: string): string => join(folder, path);
     const sinks = [{ file: at("out") }, { command: [at("store"), "out"] }, { command: ["store"] }];
     expect({ ...config, ...config.sections }).toMatchObject({
       dataDir: at("data"),

@@ -98,20 +98,24 @@ describe("a watched secret file", () => {
   });
 });
 
-it("the files of a password and of an MFA secret are watched as well", () => {
+/** Watched credentials of a Root user, whose password and MFA secret lie in files. */
+function setupRoot() {
   const folder = temporaryFolder();
-  put(join(folder, "password"), "password-a");
-  put(join(folder, "mfa"), "JBSWY3DPEHPK3PXP");
-  const { all, kept } = watchedWith({
-    SIMFLEET_EMAIL: "root@example.com",
-    SIMFLEET_PASSWORD_FILE: join(folder, "password"),
-    SIMFLEET_MFA_SECRET_FILE: join(folder, "mfa"),
-  });
+  const [password, mfa] = [join(folder, "password"), join(folder, "mfa")];
+  put(password, "password-a");
+  put(mfa, "JBSWY3DPEHPK3PXP");
+  const files = { SIMFLEET_PASSWORD_FILE: password, SIMFLEET_MFA_SECRET_FILE: mfa };
+  const { all, kept } = watchedWith({ SIMFLEET_EMAIL: "root@example.com", ...files });
   const revealed = (): string[] =>
     all.forms().map((form) => (form.kind === "root" ? `${form.password.reveal()} ${form.mfaSecret?.reveal()}` : ""));
-  writeFileSync(join(folder, "password"), "password-b");
+  return { password, mfa, all, kept, revealed };
+}
+
+it("the files of a password and of an MFA secret are watched as well", () => {
+  const { password, mfa, all, kept, revealed } = setupRoot();
+  writeFileSync(password, "password-b");
   all.poll();
-  writeFileSync(join(folder, "mfa"), "not base32!");
+  writeFileSync(mfa, "not base32!");
   all.poll();
   expect(revealed()).toEqual(["password-b JBSWY3DPEHPK3PXP", "password-a JBSWY3DPEHPK3PXP"]);
   expect(kept.join()).toMatch(/SIMFLEET_MFA_SECRET_FILE: must be base32/);
