@@ -208,6 +208,19 @@ describeInBrowser(
       expect(await chosen.textContent()).toBe(options[0]);
     });
 
+    it("the command palette says that it is searching until all answers are there", async () => {
+      const { page } = await setup("/#/quota");
+      const { promise: asked, resolve: hold } = Promise.withResolvers<() => Promise<void>>();
+      await page.route("**/v1/automations*", (route) => hold(() => route.continue()));
+      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("no such thing");
+      const release = await asked;
+      await page.getByText("Searching …").waitFor();
+      await release();
+      await page.getByText("Nothing found.").waitFor();
+    });
+
     it("the command palette opens a run by keyboard, and the focus is on its page", async () => {
       const { page, palette } = await setupPalette("forty");
       await palette.getByRole("option", { name: "forty" }).waitFor();

@@ -18,7 +18,7 @@ function OpenPalette(): JSX.Element {
   const [at, setAt] = useState(0);
   // Before the next key, which belongs to the search.
   useLayoutEffect(() => dialog.current?.showModal(), []);
-  const { found, problem } = useSearch(search);
+  const { found, problem, isSearching } = useSearch(search);
   const chosen = Math.min(at, found.length - 1);
   useEffect(() => document.querySelector(`#palette-${chosen}`)?.scrollIntoView({ block: "nearest" }), [chosen]);
   const close = (): void => {
@@ -77,9 +77,11 @@ function OpenPalette(): JSX.Element {
       </ul>
       <p class={problem === undefined ? "hint" : "fault"} role="status">
         {problem === undefined
-          ? found.length === 0
-            ? "Nothing found."
-            : "↑ ↓ to choose, Enter to open, Esc to close"
+          ? found.length > 0
+            ? "↑ ↓ to choose, Enter to open, Esc to close"
+            : isSearching
+              ? "Searching …"
+              : "Nothing found."
           : `The search is incomplete: ${problem.message}`}
       </p>
     </dialog>

@@ -1,7 +1,7 @@
 /** Sources of the command palette: pages, actions, and everything with a name or an ID. */
 import { useEffect, useState } from "preact/hooks";
 import { addressOf, ask } from "../ask.ts";
-import { useLive } from "../live.ts";
+import { type Live, useLive } from "../live.ts";
 import { splitAtIds } from "../pure/ids.ts";
 import { type Choice, foundIn } from "../pure/palette.ts";
 import { type Problem, problemFrom } from "../pure/problem.ts";
@@ -22,6 +22,12 @@ interface Found {
   readonly found: readonly Choice[];
   /** Why some of it may be missing. */
   readonly problem: Problem | undefined;
+  /** More may be found. */
+  readonly isSearching: boolean;
+}
+
+function isPending({ value, problem }: Pick<Live<object>, "value" | "problem">): boolean {
+  return value === undefined && problem === undefined;
 }
 
 /** @param search the text as typed */
@@ -29,8 +35,12 @@ export function useSearch(search: string): Found {
   const named = useNamed();
   const credentials = useCredentials(search.trim());
   const sims = useSims(search.trim());
-  const known = foundIn([...pages(), ...named.found, ...credentials], search);
-  return { found: [...known, ...idIn(search, known), ...sims.found], problem: named.problem ?? sims.problem };
+  const known = foundIn([...pages(), ...named.found, ...credentials.found], search);
+  return {
+    found: [...known, ...idIn(search, known), ...sims.found],
+    problem: named.problem ?? sims.problem,
+    isSearching: [named, credentials, sims].some((part) => part.isSearching),
+  };
 }
 
 function pages(): readonly Choice[] {
@@ -81,7 +91,7 @@ function useNamed(): Found {
       return { kind: "rotation", label: name, ...hint, href: hrefOfCredential("rotation", name) };
     }),
   ];
-  return { found, problem };
+  return { found, problem, isSearching: [runs, schedules, automations, rotations].some(isPending) };
 }
 
 /** Objects of the page Schedules. */
@@ -93,18 +103,19 @@ function ofSchedules(kind: "schedule" | "automation", label: string): Choice {
 const minLength = 4;
 
 /** Credential Sets and AuthKeys, each by a call of the platform: only for a longer text; a failed call finds none. */
-function useCredentials(search: string): readonly Choice[] {
+function useCredentials(search: string): Found {
   const of = { profile: profile.value };
   const isWanted = search.length >= minLength;
   const sets = useLive<{ credentials: SetReport[] }>(isWanted ? addressOf("/v1/credentials", of) : undefined, once);
   const keys = useLive<{ authKeys: AuthKeyReport[] }>(isWanted ? addressOf("/v1/authkeys", of) : undefined, once);
-  return [
+  const found = [
     ...(sets.value?.credentials ?? []).map(({ credentialsId }) => ["set", credentialsId] as const),
     ...(keys.value?.authKeys ?? []).map(({ authKeyId }) => ["authKey", authKeyId] as const),
   ].map(([kind, id]): Choice => ({ kind, label: id, href: hrefOfCredential(kind, id) }));
+  return { found, problem: undefined, isSearching: isWanted && [sets, keys].some(isPending) };
 }
 
-const nothing: Found = { found: [], problem: undefined };
+const nothing: Found = { found: [], problem: undefined, isSearching: false };
 const maxSims = 6;
 const pauseMs = 200;
 
@@ -113,6 +124,7 @@ function useSims(search: string): Found {
   useEffect(() => {
     setSims(nothing);
     if (search.length < minLength || !/^[\w-]+$/.test(search) || !/\d/.test(search)) return undefined;
+    setSims({ ...nothing, isSearching: true });
     const stop = new AbortController();
     const query = { profile: profile.value, search, limit: maxSims };
     const find = async (): Promise<readonly Choice[]> => {
@@ -130,9 +142,9 @@ function useSims(search: string): Found {
     };
     const show = async (): Promise<void> => {
       try {
-        setSims({ found: await find(), problem: undefined });
+        setSims({ ...nothing, found: await find() });
       } catch (thrown) {
-        if (!stop.signal.aborted) setSims({ found: [], problem: problemFrom(thrown) });
+        if (!stop.signal.aborted) setSims({ ...nothing, problem: problemFrom(thrown) });
       }
     };
     const timer = setTimeout(() => void show(), pauseMs);
