@@ -43,7 +43,8 @@ export type PathGroup = Pick<DeploymentOperation, "group" | "quota">;
 /**
  * The terms of an operation: placeholders that its path must contain (`needs`) and may contain (`knows`), and keys in
  * addition to method, path, statuses and group. The call, statuses, group and further values are those of its example.
- * @param knows placeholders of its paths that a platform definition may leave out, and others that it may use
+ * @param knows placeholders of its paths that a platform definition may leave out, and others that it may use; of those
+ *   of a SIM it uses one
  */
 function terms(
   call: string,

@@ -12,7 +12,7 @@ export class Keys {
     this.prefix = prefix;
   }
 
-  /** A key of a feature, made of words and names. The first word belongs to the feature alone (its `data`). */
+  /** A key of a feature, made of words and names. The first word belongs to the feature alone. */
   of(...parts: readonly (string | number)[]): string {
     return [this.prefix, ...parts].join(":");
   }

@@ -121,10 +121,12 @@ const selection = {
   ),
 } as const;
 
-const search = z.string().min(1).max(100).optional().meta({
-  description: "part of a SIM ID, or a whole IMSI; the other way round where SIMs are named by their IMSI",
-  example: "8942310",
-});
+const search = z
+  .string()
+  .min(1)
+  .max(100)
+  .optional()
+  .describe("part of a SIM ID, or a whole IMSI; the other way round where SIMs are named by their IMSI");
 
 export const listSims = getRoute({
   path: "/sims",
@@ -268,9 +270,6 @@ export const fleetHistory = getRoute({
   path: "/fleet/history",
   tag: "sims",
   summary: "Count SIMs over time: one point per five minutes, up to a week, oldest first",
-  query: z.strictObject({
-    ...ofProfile,
-    hours: z.coerce.number().min(0.1).max(168).default(24).meta({ example: 168 }),
-  }),
+  query: z.strictObject({ ...ofProfile, hours: z.coerce.number().min(0.1).max(168).default(24) }),
   answer: z.object({ points: list(fleetPoint) }),
 });

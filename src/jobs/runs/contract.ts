@@ -252,7 +252,7 @@ const orderFields = {
   ...ofProfile,
   operation: z.string().min(1).max(64).optional().describe("what to do to each SIM; default set-speed-class"),
   speedClass: z.string().min(1).max(100).optional().describe("short for set.speedClass"),
-  name: z.string().min(1).max(200).optional().meta({ description: "a name for the run", example: "standard to slow" }),
+  name: z.string().min(1).max(200).optional().describe("a name for the run"),
   partial: flag.describe("process the valid rows even if other rows are invalid"),
   fromResults: flag.describe("accept a results file of a run as input, which is rejected otherwise"),
   allowUnlisted: flag.describe(
@@ -266,7 +266,7 @@ const orderFields = {
     .string()
     .regex(/^(?:\d{1,9}|(?:100|\d{1,2})(?:\.\d+)?%)$/, "must be a number of rows, or a percentage such as 5%")
     .optional()
-    .meta({ description: "abort when more rows than this fail: a number or a percentage", example: "5%" }),
+    .describe("abort when more rows than this fail: a number or a percentage such as 5%"),
   waves: text.describe("process the rows in waves: `20,5%,100%`, cumulative"),
   soak: text.describe("time between the end of a wave and its check, such as `10m`"),
   gate: text.describe("what SIMs of a wave have to meet before the next one: `sessionStatus.online=true >= 95%`"),
@@ -424,7 +424,7 @@ export const downloadResults = getRoute({
   params: ofRun,
   query: z.strictObject({
     outcome: several(z.enum(outcomes)),
-    format: z.enum(["csv", "ndjson"]).default("csv").meta({ description: "ndjson keeps cells raw", example: "ndjson" }),
+    format: z.enum(["csv", "ndjson"]).default("csv").describe("ndjson keeps cells raw"),
   }),
   answer: "lines",
 });

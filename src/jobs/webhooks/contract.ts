@@ -52,10 +52,8 @@ export const testReport = z.object({
 
 export type TestReport = Readonly<z.infer<typeof testReport>>;
 
-const webhook = id.meta({ example: "ops" });
-const state = z.enum(deliveryStates).meta({ example: "failed" });
 const deliveryId = id.meta({ example: "ops.1795987144382-0" });
-const ofWebhook = { tag: "webhooks", params: z.strictObject({ name: webhook }) } as const;
+const ofWebhook = { tag: "webhooks", params: z.strictObject({ name: id.meta({ example: "ops" }) }) } as const;
 const ofDelivery = { tag: "webhooks", params: z.strictObject({ deliveryId }), answer: deliveryDocument } as const;
 
 export const listWebhooks = listRoute(
@@ -84,7 +82,7 @@ export const listDeliveries = getRoute({
   path: "/deliveries",
   tag: "webhooks",
   summary: "List deliveries, newest event first",
-  query: z.strictObject({ ...ofPage, webhook: webhook.optional(), state: state.optional() }),
+  query: z.strictObject({ ...ofPage, webhook: id.optional(), state: z.enum(deliveryStates).optional() }),
   answer: pageOf("deliveries", deliveryReport),
 });
 

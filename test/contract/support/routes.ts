@@ -36,17 +36,17 @@ export interface Operation {
   readonly responses: Readonly<Record<string, { description: string; content?: Record<string, { schema: object }> }>>;
 }
 
-/** The least role of routes where it is not the usual one, so that a slip in a contract shows. */
-const leastRoles: readonly (readonly [Role, RegExp])[] = [
+/** The role of routes where it is not the usual one, so that a slip in a contract shows. */
+const otherRoles: readonly (readonly [Role, RegExp])[] = [
   ["operator", /^GET .*\/(?:fresh|statuses)$/],
   ["admin", / \/v1\/(?:audit|tokens)/],
   ["admin", /^(?:POST|DELETE) \/v1\/(?:credentials|rotations|authkeys|freeze)/],
   ["admin", /^DELETE \/v1\/runs/],
 ];
 
-/** The role that a route needs at least: viewers read, and operators change. */
-export function leastRoleOf(name: string): Role {
-  return leastRoles.find(([, names]) => names.test(name))?.[0] ?? (name.startsWith("GET ") ? "viewer" : "operator");
+/** The role that a route needs by its kind: viewers read, and operators change. */
+export function roleOf(name: string): Role {
+  return otherRoles.find(([, names]) => names.test(name))?.[0] ?? (name.startsWith("GET ") ? "viewer" : "operator");
 }
 
 /** Requests for a run that is not over, and those that do not succeed. */
