@@ -1,7 +1,8 @@
 /**
  * Runs a request that creates something once, even if it arrives again with the same `Idempotency-Key`. For a day, the
  * key keeps the id of what is created: a request that arrives again finds it, also while the first one is in progress
- * and after its process died, since creating twice with one id creates one thing.
+ * and after its process died, since creating twice with one id creates one thing. A rejected request leaves the id to
+ * its repeats, too: another one may be in progress.
  */
 import { hash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -25,6 +26,8 @@ interface Claim {
   readonly ref: string;
   /** Whether the request was carried out. */
   readonly isDone?: true;
+  /** Whether it was rejected: the key may be used for another request. */
+  readonly isRejected?: true;
 }
 
 interface Exchange {
@@ -57,36 +60,51 @@ export async function once(
     const place = keys.of("idempotency", sender);
     const sha256 = creation.sha256 ?? exchange.sha256;
     const fingerprint = toDigest(request.url, sha256 ?? JSON.stringify(request.body ?? null));
-    const claimed = JSON.stringify({ fingerprint, ref: creation.newId() } satisfies Claim);
-    const isNew = (await redis.set(place, claimed, "EX", keepSeconds, "NX")) === "OK";
-    // A key that has just been freed belongs to this request.
-    const text = (isNew ? null : await redis.get(place)) ?? claimed;
-    const claim = JSON.parse(text) as Claim;
-    const { ref } = claim;
-    if (claim.fingerprint !== fingerprint) {
+    const claims = claimsAt(redis, place);
+    const own: Claim = { fingerprint, ref: creation.newId() };
+    const isNew = await claims.add(own);
+    const first = (isNew ? undefined : await claims.read()) ?? own;
+    const isOther = first.fingerprint !== fingerprint;
+    if (isOther && first.isRejected !== true) {
       const message = "This Idempotency-Key was sent with another request: choose a new one";
       throw new SimfleetError("IDEMPOTENCY_REUSED", message);
     }
-    if (claim.isDone === true) return await answer(exchange, creation, { replayed: await creation.show(ref) });
+    if (isOther) await claims.write(own);
+    const { ref, isDone } = isOther ? own : first;
+    if (isDone === true) return await answer(exchange, creation, { replayed: await creation.show(ref) });
     const isMade = async (): Promise<boolean> => !isNew && (await creation.exists?.(ref)) === true;
     const unlessMade = async (thrown: unknown): Promise<undefined> => {
       if (!(thrown instanceof SimfleetError) || errorCatalogue[thrown.code].status >= 500) throw thrown;
       for (let left = conflicts.has(thrown.code) ? looks : 0; left > 0; left -= 1) {
-        if ((await redis.get(place))?.includes('"isDone"') === true || (await isMade())) return undefined;
+        if ((await claims.read())?.isDone === true || (await isMade())) return undefined;
         await clock.sleep(lookEveryMs);
       }
-      // It created nothing, so the key is free again.
-      if ((await redis.get(place)) === text) await redis.del(place);
+      const now = await claims.read();
+      if (now?.ref === ref && now.isDone !== true) await claims.write({ fingerprint, ref, isRejected: true });
       throw thrown;
     };
     const created = (await isMade()) ? undefined : await create(ref).catch(unlessMade);
-    await redis.set(place, JSON.stringify({ ...claim, isDone: true } satisfies Claim), "EX", keepSeconds);
+    await claims.write({ fingerprint, ref, isDone: true });
     if (created !== undefined) return await answer(exchange, creation, { created });
     const found = await creation.show(ref);
     return await answer(exchange, creation, { created: found, replayed: found });
   } finally {
     if (!isUsed) await creation.abandon?.();
   }
+}
+
+/** The claim that is kept under a key of Redis. */
+function claimsAt(redis: Kernel["redis"], place: string) {
+  return {
+    /** @returns whether there was none */
+    add: async (claim: Claim): Promise<boolean> =>
+      (await redis.set(place, JSON.stringify(claim), "EX", keepSeconds, "NX")) === "OK",
+    write: (claim: Claim): Promise<unknown> => redis.set(place, JSON.stringify(claim), "EX", keepSeconds),
+    read: async (): Promise<Claim | undefined> => {
+      const text = await redis.get(place);
+      return text === null ? undefined : (JSON.parse(text) as Claim);
+    },
+  };
 }
 
 /** @param result `replayed`: a request before this one has created it; `created`: none has answered with it yet */

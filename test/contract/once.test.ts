@@ -1,6 +1,7 @@
 /** Requests that are sent again with the same Idempotency-Key. */
 import { describe, expect, test, vi } from "vitest";
 import { Redis } from "ioredis";
+import { SimfleetError } from "#core/errors.ts";
 import { answerOf, ControlHarness } from "./support/control-harness.ts";
 
 const harness = await ControlHarness.ofFile({
@@ -71,6 +72,21 @@ describe("requests with an Idempotency-Key", () => {
     const broken = await start("c", "simId\nx\n");
     expect(broken.status).toBe(422);
     expect((await start("c", harness.csv(1))).status).toBe(202);
+  });
+
+  test("a request rejected while another one with its Idempotency-Key is in progress leads to no second run", async () => {
+    const before = await runIds();
+    const rejected = new SimfleetError("REQUEST_INVALID", "rejected");
+    const submit = vi.spyOn(harness.runs, "submit").mockImplementationOnce(async (...given) => {
+      // A second request is rejected, and a third one creates the run, before the first one does.
+      submit.mockRejectedValueOnce(rejected);
+      expect((await start("three", harness.csv(3))).status).toBe(400);
+      submit.mockRestore();
+      expect((await start("three", harness.csv(3))).status).toBe(202);
+      return harness.runs.submit(...given);
+    });
+    expect((await start("three", harness.csv(3))).status).toBe(202);
+    expect(await runIds()).toHaveLength(before.length + 1);
   });
 
   test("a request repeated after its process died finds the run that was created", async () => {
