@@ -5,22 +5,29 @@ import { CliHarness } from "./support/cli-harness.ts";
 import { runIdIn } from "./support/results.ts";
 
 describe.concurrent("a platform that answers only 500", () => {
-  test("a run shows its problem and next attempt in progress, show, list, and events, and recovers", async () => {
-    await using harness = await CliHarness.open({ sims: 60, faults: { "empty-500": 1 }, rows: 60 });
+  /** A run that has failed, and its progress line. */
+  async function setupFailing() {
+    const harness = await CliHarness.open({ sims: 60, faults: { "empty-500": 1 }, rows: 60 });
     const apply = harness.start(["apply", "fleet.csv", "--yes"]);
-    const progress = await apply.said(
-      /0 of 60 rows \(0%\), .*500.*failed attempts? since .*, next attempt (in \d+ s|now)/,
-    );
-    expect(progress[0]).not.toMatch(/about .* left/);
-    const runId = runIdIn(apply.stderr);
+    const failing = /0 of 60 rows \(0%\), .*500.*failed attempts? since .*, next attempt (in \d+ s|now)/;
+    const [progress] = await apply.said(failing);
+    return Object.assign(harness, { apply, progress, runId: runIdIn(apply.stderr) });
+  }
+
+  test("the progress of a run says the next attempt again and again, and no time left", async () => {
+    await using harness = await setupFailing();
+    expect(harness.progress).not.toMatch(/about .* left/);
+    await harness.apply.said(/\n.*next attempt[^]*\n.*next attempt/);
+  });
+
+  test("a run shows its problem and next attempt until it has recovered", async () => {
+    await using harness = await setupFailing();
+    const { apply, runId } = harness;
     const shown = await harness.json(["runs", "show", runId]);
-    expect(shown.document.etaSeconds).toBeNull();
-    expect(shown.document.problem?.message).toContain("500");
+    expect(shown.document).toMatchObject({ etaSeconds: null, problem: { message: expect.stringContaining("500") } });
     expect(shown.document.problem?.attempts).toBeGreaterThan(0);
     expect((await harness.run(["runs", "show", runId])).stdout).toMatch(/500.*next attempt/);
     expect((await harness.run(["runs", "list"])).stdout).toContain("running (problem)");
-    await apply.said(/\n.*next attempt[^]*\n.*next attempt/);
-
     harness.sandbox.faults.rates = {};
     expect((await apply.ended).code).toBe(0);
     const after = await harness.json(["runs", "show", runId]);
