@@ -11,9 +11,12 @@ automations:
   slow-down: { on: sim.usage-crossed, where: event.threshold=much, job: apply, speedClass: s1.minimum, rate: 240 }
 `;
 
-function setup(config: string, files: Readonly<Record<string, string>> = { "usage.yaml": deployment }) {
+/** A fleet that was read once. */
+async function setup(config: string, secretFiles: Readonly<Record<string, string>> = { "usage.yaml": deployment }) {
   const env = { SIMFLEET_COVERAGE: "g" };
-  return CliHarness.open({ sims: 20, operations: "all", exportMs: 0, config, secretFiles: files, env });
+  const harness = await CliHarness.open({ sims: 20, operations: "all", exportMs: 0, config, secretFiles, env });
+  await harness.run(["sims", "sync"]);
+  return harness;
 }
 
 /** SIMs that have used something, which is the same at any time. */
@@ -28,7 +31,6 @@ function used({ sandbox }: CliHarness): string[] {
 
 test.concurrent("a command reads the usage, and lists and exports show it", async () => {
   await using harness = await setup("deployment: ./usage.yaml\n");
-  await harness.run(["sims", "sync"]);
   const { document } = await harness.json<{ calls: number; sims: number }>(["sims", "sync", "--usage"]);
   expect(document).toMatchObject({ isOver: true, calls: 4, sims: used(harness).length });
   const [id = ""] = used(harness);
@@ -43,15 +45,26 @@ test.concurrent("a command reads the usage, and lists and exports show it", asyn
 
 test.concurrent("an export is refused without a host that it may be downloaded from", async () => {
   await using harness = await setup("deployment: ./usage.yaml\n", { "usage.yaml": "extends: soracom\nbrand: Svc\n" });
-  await harness.run(["sims", "sync"]);
   const { code, stderr } = await harness.run(["sims", "sync", "--usage"]);
   expect([code, stderr]).toEqual([2, expect.stringContaining("downloads.hosts of the platform definition is empty")]);
   expect(harness.sandbox.state.totals.byOperation).not.toHaveProperty("exportUsage");
 });
 
+/** How many rows all runs have. */
+async function rowsOfRuns(harness: CliHarness): Promise<number> {
+  const { document } = await harness.json<{ runs: { counts: { total: number } }[] }>(["runs", "list"]);
+  return document.runs.reduce((sum, { counts }) => sum + counts.total, 0);
+}
+
+/** The SIM of each event about a crossed threshold. */
+async function simsThatCrossed(harness: CliHarness): Promise<string[]> {
+  const events = ["events", "tail", "--since", "1h", "--type", "sim.usage-crossed"];
+  const { document } = await harness.json<{ events: { fields: { sim: string } }[] }>(events);
+  return document.events.map(({ fields }) => fields.sim);
+}
+
 test.concurrent("a schedule reads the usage, and an automation slows each SIM over a threshold once, despite a kill", async () => {
   await using harness = await setup(slowDown);
-  await harness.run(["sims", "sync"]);
   const over = used(harness);
   const { state } = harness.sandbox;
   const fast = over.filter((id) => state.speedClassOf(id) !== "s1.minimum");
@@ -62,9 +75,6 @@ test.concurrent("a schedule reads the usage, and an automation slows each SIM ov
   await harness.worker();
   await until("all are slow", () => over.every((id) => state.speedClassOf(id) === "s1.minimum"));
   await harness.run(["sims", "sync", "--usage"]);
-  const { document } = await harness.json<{ runs: { runId: string; counts: { total: number } }[] }>(["runs", "list"]);
-  expect(document.runs.map(({ counts }) => counts.total).reduce((sum, rows) => sum + rows, 0)).toBe(fast.length);
-  const events = ["events", "tail", "--since", "1h", "--type", "sim.usage-crossed"];
-  const crossed = await harness.json<{ events: { fields: { sim: string } }[] }>(events);
-  expect(crossed.document.events.map(({ fields }) => fields.sim).toSorted()).toEqual(over.toSorted());
+  expect(await rowsOfRuns(harness)).toBe(fast.length);
+  expect((await simsThatCrossed(harness)).toSorted()).toEqual(over.toSorted());
 });
