@@ -91,6 +91,16 @@ async function expectApplied(harness: CliHarness, rows: number, env: Record<stri
   expect(applied).toMatchObject({ code: 0, document: { state: "completed", counts: { done: rows } } });
 }
 
+/** Settings with which the documented user signs in at servers, and at Sentinels; its password is in a file. */
+async function credentialsOfUser(harness: CliHarness) {
+  const file = harness.path("redis-password");
+  await writeFile(file, `${password}\n`, { mode: 0o600 });
+  return {
+    servers: { SIMFLEET_REDIS_USERNAME: "simfleet", SIMFLEET_REDIS_PASSWORD_FILE: file },
+    sentinels: { SIMFLEET_REDIS_SENTINEL_USERNAME: "simfleet", SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: file },
+  };
+}
+
 /** A command cannot use Redis with these settings. @returns why */
 async function expectRefused(harness: CliHarness, env: Record<string, string>): Promise<string> {
   const { code, stdout, stderr } = await harness.run(["runs", "list"], env);
@@ -134,12 +144,8 @@ describe.concurrent("the documented ACL user suffices for a worker and for comma
       SIMFLEET_LOG_LEVEL: "trace",
       SIMFLEET_HTTP_ADMIN_TOKEN: adminToken,
     });
-    await writeFile(harness.path("redis-password"), `${password}\n`, { mode: 0o600 });
-    const env = {
-      SIMFLEET_REDIS_URL: `redis://127.0.0.1:${port}`,
-      SIMFLEET_REDIS_USERNAME: "simfleet",
-      SIMFLEET_REDIS_PASSWORD_FILE: harness.path("redis-password"),
-    };
+    const { servers } = await credentialsOfUser(harness);
+    const env = { SIMFLEET_REDIS_URL: `redis://127.0.0.1:${port}`, ...servers };
     await harness.fleet("fleet.csv", 40);
     await expectApplied(harness, 40, env);
     for (const line of ["sims sync", "runs list", "freeze on --yes --reason stocktaking", "freeze off"]) {
@@ -201,6 +207,24 @@ function argsOf(lines: readonly string[]): string[] {
   return lines.flatMap((line) => [`--${line.split(" ")[0]}`, line.slice(line.indexOf(" ") + 1)]);
 }
 
+/** A file of the documented user, and of one for the servers themselves who may do everything. */
+async function aclFileOf(harness: CliHarness): Promise<string> {
+  const aclFile = harness.path("users.acl");
+  await writeFile(aclFile, `user default on nopass ~* &* +@all\n${(await documentedUsers()).server}\n`);
+  return aclFile;
+}
+
+/** Servers and Sentinels with the documented users. */
+async function sentinelsWithUsers(harness: CliHarness) {
+  const { sentinel } = await documentedUsers();
+  const others = ["user default on >default-word ~* &* +@all", "sentinel sentinel-pass default-word"];
+  return redisWithSentinels(harness, {
+    args: ["--aclfile", await aclFileOf(harness)],
+    sentinelLines: [sentinel, ...others],
+    sentinelConnection: { password: "default-word" },
+  });
+}
+
 /** They start six servers each. */
 const inLongForm = describe.runIf(isLong);
 
@@ -208,9 +232,7 @@ inLongForm.concurrent("a Redis of several servers with ACL users as the document
   // Shows S13.
   test("the documented ACL lets the user of a cluster do its work and denies no command", async () => {
     await using harness = await CliHarness.open(options);
-    const aclFile = harness.path("users.acl");
-    await writeFile(aclFile, `user default on nopass ~* &* +@all\n${(await documentedUsers()).server}\n`);
-    await using cluster = await redisCluster(harness, { args: ["--aclfile", aclFile] });
+    await using cluster = await redisCluster(harness, { args: ["--aclfile", await aclFileOf(harness)] });
     const SIMFLEET_REDIS_URL = cluster.url.replace("://", `://simfleet:${encodeURIComponent(password)}@`);
     expect(await expectWork(harness, { SIMFLEET_REDIS_URL })).toMatch(
       /^ok +redis +redis\+cluster:\/\/simfleet@127\.0\.0\.1:\d+,.*, cluster, version \d/m,
@@ -227,26 +249,9 @@ inLongForm.concurrent("a Redis of several servers with ACL users as the document
   // Shows S13.
   test("the documented ACL lets the users of Sentinels and servers do their work and denies no command", async () => {
     await using harness = await CliHarness.open(options);
-    const users = await documentedUsers();
-    const aclFile = harness.path("users.acl");
-    await writeFile(aclFile, `user default on nopass ~* &* +@all\n${users.server}\n`);
-    await using set = await redisWithSentinels(harness, {
-      args: ["--aclfile", aclFile],
-      sentinelLines: [
-        users.sentinel,
-        "user default on >default-word ~* &* +@all",
-        "sentinel sentinel-pass default-word",
-      ],
-      sentinelConnection: { password: "default-word" },
-    });
-    await writeFile(harness.path("password"), password, { mode: 0o600 });
-    const env = {
-      SIMFLEET_REDIS_URL: set.url,
-      SIMFLEET_REDIS_USERNAME: "simfleet",
-      SIMFLEET_REDIS_PASSWORD_FILE: harness.path("password"),
-      SIMFLEET_REDIS_SENTINEL_USERNAME: "simfleet",
-      SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: harness.path("password"),
-    };
+    await using set = await sentinelsWithUsers(harness);
+    const { servers, sentinels } = await credentialsOfUser(harness);
+    const env = { SIMFLEET_REDIS_URL: set.url, ...servers, ...sentinels };
     const checked = await expectWork(harness, env);
     expect(checked).toContain(`/${primaryName}, primary named by Sentinel, version `);
     expect(checked).toMatch(/^warn +redis +min-replicas-to-write is 0/m);
@@ -254,7 +259,7 @@ inLongForm.concurrent("a Redis of several servers with ACL users as the document
     expect((await harness.run(["check"], env)).stdout).not.toContain("min-replicas-to-write");
     expect(await set.primary.redis.acl("LOG")).toEqual([]);
     for (const sentinel of set.asked) expect(await sentinel.acl("LOG")).toEqual([]);
-    const { SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: _, SIMFLEET_REDIS_SENTINEL_USERNAME: __, ...without } = env;
+    const without = { SIMFLEET_REDIS_URL: set.url, ...servers };
     expect(await expectRefused(harness, without)).toMatch(/no Sentinel answers \(NOAUTH/);
   });
 });
@@ -285,23 +290,31 @@ inLongForm.concurrent("a Redis of several servers over TLS", () => {
   });
 });
 
-test("an address of the wrong kind is refused with the fault", async () => {
+test("an address of a cluster that is none, or that fails, is refused with the fault", async () => {
   await using harness = await CliHarness.open({ sims: 1 });
   await using server = await redisOnPort(harness);
   await using cluster = await redisCluster(harness);
-  await using set = await redisWithSentinels(harness);
-  const node = cluster.nodes[0]?.port;
+  const [node] = cluster.nodes;
+  await node?.redis.call("CLUSTER", "DELSLOTS", 0);
   for (const [url, message] of [
-    [`redis://127.0.0.1:${node}`, /is a node of a cluster: give SIMFLEET_REDIS_URL as redis\+cluster:/],
+    [`redis://127.0.0.1:${node?.port}`, /is a node of a cluster: give SIMFLEET_REDIS_URL as redis\+cluster:/],
     [`redis+cluster://127.0.0.1:${server.port}`, /cluster support disabled/],
     ["redis+cluster://127.0.0.1:1,127.0.0.1:2", /none of the nodes answers/],
+    [cluster.url, /is in a cluster whose state is fail/],
+  ] as const) {
+    expect(await expectRefused(harness, { SIMFLEET_REDIS_URL: url })).toMatch(message);
+  }
+});
+
+test("an address of Sentinels that are none, or do not know the primary, is refused with the fault", async () => {
+  await using harness = await CliHarness.open({ sims: 1 });
+  await using server = await redisOnPort(harness);
+  await using set = await redisWithSentinels(harness);
+  for (const [url, message] of [
     [`redis+sentinel://127.0.0.1:${server.port}/x`, /no Sentinel answers \(ERR unknown command/],
     [set.url.replace(primaryName, "other"), /the Sentinels know no primary other/],
     ["redis+sentinel://127.0.0.1:1/x", /no Sentinel answers\. Check that it is running/],
   ] as const) {
     expect(await expectRefused(harness, { SIMFLEET_REDIS_URL: url })).toMatch(message);
   }
-  await cluster.nodes[0]?.redis.call("CLUSTER", "DELSLOTS", 0);
-  const refusal = await expectRefused(harness, { SIMFLEET_REDIS_URL: cluster.url });
-  expect(refusal).toMatch(/is in a cluster whose state is fail/);
 });
