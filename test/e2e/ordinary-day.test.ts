@@ -117,38 +117,47 @@ test("a freeze names the data and the workers that it reached, and another folde
   expect(there.code).toBe(0);
 });
 
-test.runIf(isRoot && isLong)(
-  `root works next to a worker of another user, whose secrets it does not read${unlessRoot}`,
-  async () => {
-    const { owner, folder } = await configured({}, user);
-    const root = await Person.withHome();
-    const as = (words: string) =>
-      root.shell(`simfleet ${words}`, { SIMFLEET_CONFIG: `${folder}/config/simfleet.yaml` }).ended;
-    const cache = join(installed.folder, "cache-of-another");
-    await cp(inject("cacheDir"), join(cache, "simfleet"), { recursive: true });
-    await root.shell(`chmod -R a+rX,a-w ${cache}`).ended;
-    const worker = owner.shell("exec simfleet worker", { XDG_CACHE_HOME: cache }, folder);
-    await worker.said(/the worker is ready/);
-    for (const words of ["freeze on --yes --reason x", "freeze off", "runs list", "audit list"]) {
-      expect(await as(words)).toMatchObject({ code: 0, stderr: "" });
+/** A worker of another user, and root, who commands it with the configuration of that user. */
+async function setupRoot() {
+  const { owner, folder } = await configured({}, user);
+  const root = await Person.withHome();
+  const env = { SIMFLEET_CONFIG: `${folder}/config/simfleet.yaml` };
+  const cache = await mkdtemp(join(installed.folder, "cache-of-another-"));
+  await cp(inject("cacheDir"), join(cache, "simfleet"), { recursive: true });
+  await root.shell(`chmod -R a+rX,a-w ${cache}`).ended;
+  const worker = owner.shell("exec simfleet worker", { XDG_CACHE_HOME: cache }, folder);
+  await worker.said(/the worker is ready/);
+  return { worker, data: join(folder, "data"), asRoot: (words: string) => root.shell(`simfleet ${words}`, env).ended };
+}
+
+const changing = ["freeze on --yes --reason x", "freeze off"];
+
+describe.runIf(isRoot && isLong)(`root next to a worker of another user${unlessRoot}`, () => {
+  test("root freezes changes and reads runs, but not the secrets of the other user", async () => {
+    const { asRoot } = await setupRoot();
+    for (const words of [...changing, "runs list", "audit list"]) {
+      expect(await asRoot(words)).toMatchObject({ code: 0, stderr: "" });
     }
-    const { code, stderr } = await as("sims sync");
+    const { code, stderr } = await asRoot("sims sync");
     expect(code).toBe(2);
     expect(stderr).toContain(
       `auth-key belongs to another user (ID ${user}), who can change it. Run simfleet as that user`,
     );
     expect(stderr).not.toContain("chown");
+  });
+
+  test("root starts no Redis after the worker, and leaves nothing that the other user could not change", async () => {
+    const { worker, data, asRoot } = await setupRoot();
+    for (const words of [...changing, "sims sync"]) await asRoot(words);
     expect((await worker.end()).code).toBe(0);
     let late = { code: 0, stderr: "" };
-    await until("the worker's Redis has ended", async () => (late = await as("freeze status")).code !== 0);
-    expect(late.code).toBe(4);
-    expect(late.stderr).toContain("whose embedded Redis does not run");
-    // Root has left nothing that the owner could not change.
-    const paths = (await readdir(join(folder, "data"), { recursive: true })).map((path) => join(folder, "data", path));
-    const owners = await Promise.all(paths.map(async (path) => (await lstat(path)).uid));
+    await until("the worker's Redis has ended", async () => (late = await asRoot("freeze status")).code !== 0);
+    expect([late.code, late.stderr]).toEqual([4, expect.stringContaining("whose embedded Redis does not run")]);
+    const paths = await readdir(data, { recursive: true });
+    const owners = await Promise.all(paths.map(async (path) => (await lstat(join(data, path))).uid));
     expect(new Set(owners)).toEqual(new Set([user]));
-  },
-);
+  });
+});
 
 test.runIf(isRoot && isLong)(`every folder finds the configuration in /etc/simfleet${unlessRoot}`, async () => {
   const { owner, folder, yaml } = await configured();

@@ -111,27 +111,18 @@ describe.concurrent("schedules", () => {
     expect(await worker.end()).toMatchObject({ code: 0 });
   });
 
-  // Shows S18.
-  test.runIf(isLong)("schedules and runs stop while they are paused or a freeze is in effect", async () => {
-    await using harness = await CliHarness.open({
-      config: `schedules:
-  often: { cron: "* * * * * *", job: apply, file: few.csv, frozen: skip, skipUnchanged: false }
-  quiet: { cron: "0 4 1 1 *", job: sync }
-`,
-      sims: 80,
-      latencyMs: 150,
-      env: { SIMFLEET_CONNECTIONS: "1" },
-    });
+  /** A paused schedule that would change two SIMs each second, and a run whose calls a freeze has ended. */
+  async function setupFrozen() {
+    const often = `{ cron: "* * * * * *", job: apply, file: few.csv, frozen: skip, skipUnchanged: false }`;
+    const config = `schedules: { often: ${often}, quiet: { cron: "0 4 1 1 *", job: sync } }\n`;
+    const slow = { latencyMs: 150, env: { SIMFLEET_CONNECTIONS: "1" } };
+    const harness = await CliHarness.open({ config, sims: 80, rows: 80, ...slow });
     await harness.fleet("few.csv", 2);
-    await harness.fleet("many.csv", 80);
     const paused = await harness.json<ScheduleReport>(["schedules", "pause", "often"]);
-    expect(paused.document).toMatchObject({ state: "paused", next: [] });
-    expect(paused.stderr).toContain("No worker is running");
     await harness.worker();
-    const { document: run } = await harness.json(["apply", "many.csv", "--yes", "--detach"]);
+    const { document: run } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
     await harness.untilChanges(10);
     const frozen = await harness.run(["freeze", "on", "--yes", "--reason", "incident 12"]);
-    expect(frozen.stdout).toMatch(/default: frozen: cli:\S+ has frozen all changes: incident 12/);
     // Within a second no call goes out anymore; those that were out have ended.
     let seen = -1;
     await until("nothing changes any more", async () => {
@@ -140,26 +131,37 @@ describe.concurrent("schedules", () => {
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       return isStill;
     });
+    return Object.assign(harness, { paused, frozen, runId: run.runId, seen });
+  }
+
+  const reason = expect.stringContaining("incident 12") as string;
+
+  // Shows S18.
+  test.runIf(isLong)("a run makes no call while a freeze is in effect, and all of them after it", async () => {
+    await using harness = await setupFrozen();
+    const { frozen, runId, seen } = harness;
+    expect(frozen.stdout).toMatch(/default: frozen: cli:\S+ has frozen all changes: incident 12/);
     expect(seen).toBeLessThan(80);
-    const { document: held } = await harness.json<{
-      state: string;
-      etaSeconds: number | null;
-      problem?: { message: string };
-    }>(["runs", "show", run.runId]);
-    expect(held).toMatchObject({ state: "running", etaSeconds: null });
-    expect(held.problem?.message).toContain("incident 12");
+    const { document: held } = await harness.json(["runs", "show", runId]);
+    expect(held).toMatchObject({ state: "running", etaSeconds: null, problem: { message: reason } });
+    expect(harness.changes).toBe(seen);
+    await harness.run(["freeze", "off"]);
+    await harness.untilState(runId, "completed");
+    expect((await harness.json(["runs", "show", runId])).document.counts.done).toBe(80);
+  });
+
+  // Shows S18.
+  test.runIf(isLong)("a schedule changes nothing while it is paused or a freeze is in effect", async () => {
+    await using harness = await setupFrozen();
+    const { paused, seen } = harness;
+    expect(paused.document).toMatchObject({ state: "paused", next: [] });
+    expect(paused.stderr).toContain("No worker is running");
+    expect((await schedulesOf(harness)).often?.last).toBeNull();
     await harness.run(["schedules", "resume", "often"]);
-    expect(await untilLast(harness, "often")).toMatchObject({
-      result: "skipped",
-      reason: expect.stringContaining("incident 12"),
-    });
+    expect(await untilLast(harness, "often")).toMatchObject({ result: "skipped", reason });
     expect(harness.changes).toBe(seen);
     // A sync changes nothing and continues.
     expect(await trigger(harness, "quiet")).toMatchObject({ result: "done" });
-    await harness.run(["schedules", "pause", "often"]);
-    await harness.run(["freeze", "off"]);
-    await harness.untilState(run.runId, "completed");
-    expect((await harness.json(["runs", "show", run.runId])).document.counts.done).toBe(80);
   });
 
   test("schedules can write a report of the fleet", async () => {
