@@ -10,15 +10,14 @@ const rows = 40;
 /** Requests that one blow hits, each at another moment of its life. */
 const rounds = Array.from({ length: seeds(1, 5) }, (_, round) => [1, 2, 3].map((n) => 3 * round + n));
 
-test("a run is started once when its worker is killed at any moment", async () => {
-  await using harness = await CliHarness.open({ sims: rows });
+/** A client that sends a request again under its name, to a worker that is killed. */
+async function openClient(harness: CliHarness) {
   const body = await harness.read(await harness.fleet("fleet.csv", rows));
+  const runIds = new Map<string, string>();
   let worker = await harness.worker();
   /** Undefined where no response came. */
   const ask = (path: string, init?: RequestInit): Promise<Response | undefined> =>
     harness.ask(worker, path, init).catch(() => undefined);
-  const runIds = new Map<string, string>();
-  let lost = 0;
   const send = (name: string): Promise<Response | undefined> => {
     const headers = { "content-type": "text/csv", "idempotency-key": name };
     return ask(`/v1/runs?name=${name}`, { method: "POST", body, headers });
@@ -30,36 +29,50 @@ test("a run is started once when its worker is killed at any moment", async () =
     runIds.set(name, ((await answer.json()) as RunDocument).runId);
     return true;
   };
-  // From before a request has arrived to after its response has left, on a machine of this speed.
-  const beganMs = performance.now();
-  expect(await isAnswered("unharmed")).toBe(true);
-  const spreadMs = Math.max(80, 1.5 * (performance.now() - beganMs));
-  for (const requests of rounds) {
-    const first = requests.map(async (seed) => {
+  /** Sends requests within this time, kills the worker at its end, and repeats them. @returns how many got lost */
+  const sendAndKill = async (seedsOfRequests: readonly number[], spreadMs: number): Promise<number> => {
+    const first = seedsOfRequests.map(async (seed) => {
       await sleep(seededShare(2_026, seed) * spreadMs);
-      if ((await send(`seed-${seed}`)) === undefined) lost += 1;
+      return send(`seed-${seed}`);
     });
     await sleep(spreadMs);
     await worker.end("SIGKILL");
     worker = await harness.worker();
-    await Promise.all(first);
-    for (const seed of requests) await until(`${seed} is answered`, () => isAnswered(`seed-${seed}`));
-  }
-  const total = 1 + rounds.flat().length;
-  let found: readonly RunDocument[] = [];
-  await until(
-    "all are over",
-    async () => {
-      // A worker that has just come up may say that it is too busy.
+    const lost = (await Promise.all(first)).filter((answer) => answer === undefined);
+    for (const seed of seedsOfRequests) await until(`${seed} is answered`, () => isAnswered(`seed-${seed}`));
+    return lost.length;
+  };
+  /** All runs, once all are over. */
+  const endedRuns = async (): Promise<readonly RunDocument[]> => {
+    let found: readonly RunDocument[] = [];
+    const areOver = async (): Promise<boolean> => {
       const answer = await ask("/v1/runs?limit=100");
       if (answer?.status !== 200) return false;
       found = ((await answer.json()) as { runs: RunDocument[] }).runs;
       return found.every(({ finishedAt }) => finishedAt !== null);
-    },
-    60_000,
-  );
+    };
+    await until("all are over", areOver, 60_000);
+    return found;
+  };
+  /** A time from before a request has arrived to after its response has left, on a machine of this speed. */
+  const measureSpread = async (): Promise<number> => {
+    const beganMs = performance.now();
+    expect(await isAnswered("unharmed")).toBe(true);
+    return Math.max(80, 1.5 * (performance.now() - beganMs));
+  };
+  return { runIds, measureSpread, sendAndKill, endedRuns };
+}
+
+test("a run is started once when its worker is killed at any moment", async () => {
+  await using harness = await CliHarness.open({ sims: rows });
+  const { runIds, measureSpread, sendAndKill, endedRuns } = await openClient(harness);
+  const spreadMs = await measureSpread();
+  let lost = 0;
+  for (const requests of rounds) lost += await sendAndKill(requests, spreadMs);
+  const found = await endedRuns();
   expect(Object.fromEntries(found.map(({ runId, name }) => [name, runId]))).toEqual(Object.fromEntries(runIds));
   expect(lost).toBeGreaterThan(0);
+  const total = 1 + rounds.flat().length;
   expect([found.length, runIds.size]).toEqual([total, total]);
   // All are on the same SIMs: the one that started last supersedes what is pending of the others.
   expect(found.map(({ counts }) => counts.done + counts.skipped)).toEqual(found.map(() => rows));

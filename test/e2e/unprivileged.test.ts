@@ -6,7 +6,8 @@ import { spawnSync } from "node:child_process";
 import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { isRoot, unlessRoot } from "../support/left-out.ts";
 import { isLong } from "../support/long.ts";
 import { builtCli } from "./support/built-cli.ts";
 import { RunningProcess } from "./support/process.ts";
@@ -14,7 +15,6 @@ import { CliHarness } from "./support/cli-harness.ts";
 
 /** As in the Dockerfile. */
 const user = 10_001;
-const isRoot = process.getuid?.() === 0;
 
 /** The program without packages, as in the image, and a Node that everybody may start. */
 async function productionTree(): Promise<Record<"node" | "cli" | "worker" | "tree" | "data" | "folder", string>> {
@@ -43,6 +43,13 @@ async function stateOf(folder: string): Promise<string[]> {
   return (await Promise.all(states)).toSorted();
 }
 
+/** Owners of all files of a folder that are still there: its Redis is just ending. */
+async function ownersIn(folder: string): Promise<Set<number>> {
+  const found = (await readdir(folder, { recursive: true })).map((path) => lstat(join(folder, path)));
+  const there = (await Promise.allSettled(found)).filter((one) => one.status === "fulfilled");
+  return new Set(there.map(({ value }) => value.uid));
+}
+
 /** Writes to a file as the user. @returns `written`, or the code of the error */
 function writeAsUser(node: string, path: string): string {
   const script = `
@@ -55,51 +62,39 @@ function writeAsUser(node: string, path: string): string {
   return spawnSync(node, ["-e", script], { encoding: "utf8", cwd: "/", uid: user, gid: user }).stdout.trim();
 }
 
-if (isRoot) {
-  // Shows S14.
-  test.runIf(isLong)(
-    "a worker of another user starts from a read-only program folder and writes only to its data folder",
-    async () => {
-      const { node, cli, worker: entry, tree, data, folder } = await productionTree();
-      // The image holds no Redis; here the worker starts the one that the tests have fetched.
-      const cache = join(folder, "cache");
-      await cp(inject("cacheDir"), join(cache, "simfleet"), { recursive: true });
-      expect(spawnSync("chmod", ["-R", "a+rX,a-w", cache]).status).toBe(0);
-      await using harness = await CliHarness.open();
-      const before = await stateOf(tree);
-      const changes = { SIMFLEET_DATA_DIR: data, XDG_CACHE_HOME: cache, HOME: "/nonexistent", NODE_ENV: "production" };
-      const worker = new RunningProcess({
-        program: node,
-        args: [entry],
-        cwd: tree,
-        user,
-        env: {
-          ...harness.env,
-          ...changes,
-        },
-      });
-      try {
-        await worker.said(/the worker is ready/);
-        const status = await readFile(`/proc/${worker.pid}/status`, "utf8");
-        expect(status).toMatch(new RegExp(`^Uid:\\s+${user}\\s+${user}\\s+${user}\\s+${user}$`, "m"));
-        expect(status).toMatch(/^CapEff:\s+0+$/m);
-        for (const path of [join(tree, "stray"), cli, node, "/etc/stray", join(folder, "stray")]) {
-          expect([path, writeAsUser(node, path)]).toEqual([path, "EACCES"]);
-        }
-        expect(writeAsUser(node, join(data, "note"))).toBe("written");
-      } finally {
-        await worker.end();
-      }
-      expect(await stateOf(tree)).toEqual(before);
-      for (const path of await readdir(data, { recursive: true })) {
-        const { uid } = await lstat(join(data, path)).catch(() => ({ uid: user })); // its Redis is just ending
-        expect([path, uid]).toEqual([path, user]);
-      }
-    },
-  );
-} else {
-  test("the test with a worker of another user is skipped unless run as root", () => {
-    console.warn("The worker was not tried as another user, since these tests do not run as root.");
-    expect(isRoot).toBe(false);
+/** A worker of the user that is ready. */
+async function workerOf({ node, worker: entry, tree, data, folder }: Awaited<ReturnType<typeof productionTree>>) {
+  // The image holds no Redis; here the worker starts the one that the tests have fetched.
+  const cache = join(folder, "cache");
+  await cp(inject("cacheDir"), join(cache, "simfleet"), { recursive: true });
+  expect(spawnSync("chmod", ["-R", "a+rX,a-w", cache]).status).toBe(0);
+  const harness = await CliHarness.open();
+  const changes = { SIMFLEET_DATA_DIR: data, XDG_CACHE_HOME: cache, HOME: "/nonexistent", NODE_ENV: "production" };
+  const env = { ...harness.env, ...changes };
+  const worker = new RunningProcess({ program: node, args: [entry], cwd: tree, user, env });
+  onTestFinished(async () => {
+    await worker.end();
+    await harness[Symbol.asyncDispose]();
   });
+  await worker.said(/the worker is ready/);
+  return worker;
 }
+
+describe.runIf(isRoot && isLong)(`a worker of another user${unlessRoot}`, () => {
+  // Shows S14.
+  test("a worker of another user starts from a read-only program folder and writes only to its data folder", async () => {
+    const image = await productionTree();
+    const { node, cli, tree, data, folder } = image;
+    const before = await stateOf(tree);
+    const worker = await workerOf(image);
+    const status = await readFile(`/proc/${worker.pid}/status`, "utf8");
+    expect(status).toMatch(new RegExp(`^Uid:\\s+${user}\\s+${user}\\s+${user}\\s+${user}$`, "m"));
+    expect(status).toMatch(/^CapEff:\s+0+$/m);
+    for (const path of [join(tree, "stray"), cli, node, "/etc/stray", join(folder, "stray")])
+      expect([path, writeAsUser(node, path)]).toEqual([path, "EACCES"]);
+    expect(writeAsUser(node, join(data, "note"))).toBe("written");
+    await worker.end();
+    expect(await stateOf(tree)).toEqual(before);
+    expect(await ownersIn(data)).toEqual(new Set([user]));
+  });
+});
