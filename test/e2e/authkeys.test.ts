@@ -57,63 +57,83 @@ const users: readonly [string, CliHarnessOptions][] = [
   ["a sub-user", { userAuthKeyId: "keyId-robot", userAuthKey: "secret-robot-canary" }],
 ];
 
+/** Counts the changes before an AuthKey is revoked: all of them if none is. */
+function watchRevocation(harness: CliHarness) {
+  const revocation = { changes: rows };
+  const { accounts } = harness.sandbox;
+  const revoke = accounts.revoke.bind(accounts);
+  accounts.revoke = (userName, authKeyId) => {
+    revocation.changes = harness.changes;
+    revoke(userName, authKeyId);
+  };
+  return revocation;
+}
+
+/** A rotation during a run. `traces`: where secrets could be seen while the new one lay sealed */
+async function setupRotation(options: CliHarnessOptions) {
+  const harness = await setup({
+    authKey: "secret-canary-of-the-old-key",
+    ...options,
+    isProcessPerCommand: true, // so that no command knows, and hides, what another one has as a secret
+    limits: { Sim: 20 },
+    sims: rows,
+    rows,
+    env: { SIMFLEET_LOG_LEVEL: "trace" },
+  });
+  const revocation = watchRevocation(harness);
+  const redis = await harness.redis();
+  const worker = await harness.worker();
+  const applied = await harness.run(["apply", "fleet.csv", "--yes", "--detach"]);
+  await harness.untilChanges(40);
+  const rotate = harness.start(["authkeys", "rotate", "--yes", "--json"]);
+  await until("the rotation has a process", async () => (await titleOf(rotate)).includes("authkeys"));
+  const titles = [await titleOf(rotate), await titleOf(worker)];
+  const sealed = (): Promise<string | null> => redis.hget("{simfleet}:authkeys:default:rotation", "sealed");
+  await until("the new secret lies sealed", async () => (await sealed()) !== null);
+  const traces = [...titles, await dumpOf(redis)];
+  const rotated = await rotate.ended;
+  expect(rotated.code).toBe(0);
+  const runId = applied.stdout.trim();
+  return Object.assign(harness, { revocation, runId, said: [applied, rotated], traces, stop: () => worker.end() });
+}
+
+function authKeyIdsOf({ sandbox: { accounts, options } }: CliHarness): string[] {
+  const userName = options.userAuthKeyId === undefined ? undefined : options.userName;
+  return accounts.authKeys.list(userName).map(({ authKeyId }) => authKeyId);
+}
+
+/** Lets what is left of a run be sent at once, and waits until it has ended. */
+function hurry(harness: CliHarness, runId: string) {
+  harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
+  return harness.json(["runs", "watch", runId]);
+}
+
 describe.runIf(isLong).concurrent("AuthKey rotations during a run", () => {
   test.each(users)("a run completes every row while the AuthKey of %s is rotated", async (_, options) => {
-    await using harness = await setup({
-      authKey: "secret-canary-of-the-old-key",
-      ...options,
-      isProcessPerCommand: true, // so that no command knows, and hides, what another one has as a secret
-      limits: { Sim: 20 },
-      sims: rows,
-      rows,
-      env: { SIMFLEET_LOG_LEVEL: "trace" },
-    });
-    const { secrets } = harness;
-    let changesAtRevocation = rows;
-    const revoke = harness.sandbox.accounts.revoke.bind(harness.sandbox.accounts);
-    harness.sandbox.accounts.revoke = (userName, authKeyId) => {
-      changesAtRevocation = harness.changes;
-      revoke(userName, authKeyId);
-    };
-    const redis = await harness.redis();
-    const worker = await harness.worker();
-    const applied = await harness.run(["apply", "fleet.csv", "--yes", "--detach"]);
-    const runId = applied.stdout.trim();
-    await harness.untilChanges(40);
-    const rotate = harness.start(["authkeys", "rotate", "--yes", "--json"]);
-    await until("the rotation has a process", async () => (await titleOf(rotate)).includes("authkeys"));
-    const titles = [await titleOf(rotate), await titleOf(worker)];
-    const sealed = (): Promise<string | null> => redis.hget("{simfleet}:authkeys:default:rotation", "sealed");
-    await until("the new secret lies sealed", async () => (await sealed()) !== null);
-    const dumps = [await dumpOf(redis)];
-    const rotated = await rotate.ended;
-    expect(rotated.code).toBe(0);
-    const document = JSON.parse(rotated.stdout) as AuthKeyRotationReport;
-    expect(document.state).toBe("done");
+    await using harness = await setupRotation(options);
+    const report = JSON.parse(harness.said[1]?.stdout ?? "") as AuthKeyRotationReport;
+    expect(report.state).toBe("done");
     // Under the run, not after it.
-    expect(changesAtRevocation).toBeLessThan(rows);
-    const userName = options.userAuthKeyId === undefined ? undefined : harness.sandbox.options.userName;
-    const left = harness.sandbox.accounts.authKeys.list(userName).map(({ authKeyId }) => authKeyId);
-    expect(left).toEqual([document.newAuthKeyId]);
+    expect(harness.revocation.changes).toBeLessThan(rows);
+    expect(authKeyIdsOf(harness)).toEqual([report.newAuthKeyId]);
+    const counts = { total: rows, done: rows, failed: 0 };
+    expect(await hurry(harness, harness.runId)).toMatchObject({ code: 0, document: { counts } });
+    expect((await harness.run(["authkeys", "list"])).stdout).toContain(report.newAuthKeyId);
+    expect((await harness.stop()).stderr).not.toMatch(/"level":"error"/);
+    expect(await events(harness)).toContain("authkey.rotated");
+  });
 
-    harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
-    const watched = await harness.json(["runs", "watch", runId]);
-    expect(watched).toMatchObject({ code: 0, document: { counts: { total: rows, done: rows, failed: 0 } } });
-    const listed = await harness.run(["authkeys", "list"]);
-    expect(listed.stdout).toContain(document.newAuthKeyId);
-    const results = await harness.run(["runs", "results", runId, "--out", "results.csv"]);
-    const stopped = await worker.end();
-    expect(stopped.stderr).not.toMatch(/"level":"error"/);
-
+  test.each(users)("a rotation of the AuthKey of %s during a run leaves its secrets nowhere", async (_, options) => {
+    await using harness = await setupRotation(options);
+    const { runId, said, secrets } = harness;
+    said.push(await hurry(harness, runId), await harness.run(["authkeys", "list"]));
+    said.push(await harness.run(["runs", "results", runId, "--out", "results.csv"]), await harness.stop());
     expect(secrets).toHaveLength(2);
-    const said = [rotated, listed, results, watched, stopped, applied].map(({ stdout, stderr }) => stdout + stderr);
-    expect(found(said.join("\n"), secrets)).toEqual([]);
-    expect(found(titles.join("\n"), secrets)).toEqual([]);
-    expect(found([...dumps, await dumpOf(redis)].join("\n"), secrets)).toEqual([]);
+    expect(found(said.map(({ stdout, stderr }) => stdout + stderr).join("\n"), secrets)).toEqual([]);
+    expect(found([...harness.traces, await dumpOf(await harness.redis())].join("\n"), secrets)).toEqual([]);
     // The file that is meant to hold it is the only one.
     await harness.write("auth-key", "");
     expect(found(await textsIn(harness.folder), secrets)).toEqual([]);
-    expect(await events(harness)).toContain("authkey.rotated");
   });
 });
 
