@@ -17,26 +17,32 @@ const program = isLong
   : undefined;
 const reason = isLong ? ((await withoutEngine()) ?? (program ? undefined : "no docker-compose")) : "a long test";
 
+/** A folder with the files of a first user, and the lines that docs/deploy.md gives for its secrets. */
+function setup() {
+  const folder = mkdtempSync(join(tmpdir(), "simfleet-compose-"));
+  chownSync(folder, user, user);
+  const platform = { SIMFLEET_ENDPOINT_GLOBAL: "https://platform.example", SIMFLEET_AUTH_KEY_ID: "keyId-1" };
+  const env = { ...process.env, ...platform, AUTH_KEY: "secret", SIMFLEET_HTTP_PORT: "0" };
+  const shell = (line: string, as: { uid?: number; gid?: number } = {}) =>
+    spawnSync("sh", ["-ec", line], { cwd: folder, env, encoding: "utf8", ...as });
+  const compose = (args: string) => shell(`${program?.join(" ")} ${args}`);
+  onTestFinished(() => {
+    compose("down --volumes");
+    rmSync(folder, { recursive: true, force: true });
+  });
+  cpSync(join(root, "compose.yaml"), join(folder, "compose.yaml"));
+  mkdirSync(join(folder, "deploy"));
+  cpSync(join(root, "deploy/compose"), join(folder, "deploy/compose"), { recursive: true });
+  const [, lines = ""] =
+    /```sh\n(mkdir -p -m 700 secrets[^`]*?)\n[^\n]* docker compose up/.exec(
+      readFileSync(join(root, "docs/deploy.md"), "utf8"),
+    ) ?? [];
+  return { shell, compose, lines };
+}
+
 describe.skipIf(reason)(`compose.yaml${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
   test("compose.yaml brings up a worker that works for the user of .env, with settings and secrets that it may replace", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "simfleet-compose-"));
-    chownSync(folder, user, user);
-    const platform = { SIMFLEET_ENDPOINT_GLOBAL: "https://platform.example", SIMFLEET_AUTH_KEY_ID: "keyId-1" };
-    const env = { ...process.env, ...platform, AUTH_KEY: "secret", SIMFLEET_HTTP_PORT: "0" };
-    const shell = (line: string, as: { uid?: number; gid?: number } = {}) =>
-      spawnSync("sh", ["-ec", line], { cwd: folder, env, encoding: "utf8", ...as });
-    const compose = (args: string) => shell(`${program?.join(" ")} ${args}`);
-    onTestFinished(() => {
-      compose("down --volumes");
-      rmSync(folder, { recursive: true, force: true });
-    });
-    cpSync(join(root, "compose.yaml"), join(folder, "compose.yaml"));
-    mkdirSync(join(folder, "deploy"));
-    cpSync(join(root, "deploy/compose"), join(folder, "deploy/compose"), { recursive: true });
-    const [, lines = ""] =
-      /```sh\n(mkdir -p -m 700 secrets[^`]*?)\n[^\n]* docker compose up/.exec(
-        readFileSync(join(root, "docs/deploy.md"), "utf8"),
-      ) ?? [];
+    const { shell, compose, lines } = setup();
     expect(lines.split("\n")).toHaveLength(4);
     expect(shell(lines, { uid: user, gid: user })).toMatchObject({ status: 0, stderr: "" });
     expect(compose("up -d redis worker")).toMatchObject({ status: 0 });

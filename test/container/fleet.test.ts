@@ -13,6 +13,10 @@ interface Row {
   readonly outcome: string;
 }
 
+interface SandboxSim {
+  readonly record: { readonly speedClass: string };
+}
+
 interface SandboxState {
   readonly windows: { readonly Sim: readonly { readonly throttled: number }[] };
 }
@@ -43,6 +47,29 @@ async function expectWhole(fleet: Fleet, runId: string): Promise<void> {
   expect(sims.filter(({ effects }) => (effects["updateSimSpeedClass"] ?? 0) === 0)).toEqual([]);
   const [state] = await fleet.ofSandbox<SandboxState>("state");
   expect(state?.windows.Sim.filter(({ throttled }) => throttled > 0)).toEqual([]);
+}
+
+const settings = `schedules:
+  sync: { cron: "*/5 * * * * *", job: sync }
+  apply: { cron: "*/5 * * * * *", job: apply, file: /fleet/scheduled.csv }
+dropFolder: { path: /fleet/in, settleSeconds: 1 }
+authKeys: { default: { sinks: [{ file: /fleet/secrets/auth-key }], graceSeconds: 1 } }
+seal: { keyFile: /fleet/secrets/seal-key }`;
+
+async function areSchedulesDone(fleet: Fleet): Promise<boolean> {
+  const { schedules } = await fleet.json<{ schedules: { last: { result: string } | null }[] }>("schedules", "list");
+  return schedules.length === 2 && schedules.every(({ last }) => last?.result === "done");
+}
+
+function authKeyIdOf(fleet: Fleet): string {
+  return (JSON.parse(readFileSync(join(fleet.folder, "secrets/auth-key"), "utf8")) as { authKeyId: string }).authKeyId;
+}
+
+/** Drops a file for one SIM, and waits for its results. */
+async function drop(fleet: Fleet, name: string, simId: string): Promise<void> {
+  await fleet.write(`in/${name}.csv`, `simId,speedClass\n${simId},s1.fast\n`);
+  const isResults = (file: string): boolean => file.startsWith(`${name}.`) && file.includes("results");
+  await until("the file has its results", () => readdirSync(join(fleet.folder, "in/done")).some(isResults));
 }
 
 /** Prints whether the worker is ready, in its container. */
@@ -96,40 +123,18 @@ describe.skipIf(reason)(`containers${reason === undefined ? "" : ` (skipped: ${r
   });
 
   test("a schedule syncs and applies, a dropped file becomes a run, and a rotated AuthKey is used without a restart", async () => {
-    const settings = [
-      "schedules:",
-      '  sync: { cron: "*/5 * * * * *", job: sync }',
-      '  apply: { cron: "*/5 * * * * *", job: apply, file: /fleet/scheduled.csv }',
-      "dropFolder: { path: /fleet/in, settleSeconds: 1 }",
-      "authKeys: { default: { sinks: [{ file: /fleet/secrets/auth-key }], graceSeconds: 1 } }",
-      "seal: { keyFile: /fleet/secrets/seal-key }",
-    ];
-    await using fleet = await Fleet.open({ rows: 50, limit: 300, settings: settings.join("\n") });
+    await using fleet = await Fleet.open({ rows: 50, limit: 300, settings });
     const [first = "", second = "", third = ""] = fleet.simIds;
     await fleet.write("scheduled.csv", `simId,speedClass\n${first},s1.fast\n`);
     const worker = await fleet.worker();
-    await until("the sync and the run of the schedule are done", async () => {
-      const { schedules } = await fleet.json<{ schedules: { last: { result: string } | null }[] }>("schedules", "list");
-      return schedules.length === 2 && schedules.every(({ last }) => last?.result === "done");
-    });
+    await until("the sync and the run of the schedule are done", () => areSchedulesDone(fleet));
     expect((await fleet.json<{ total: number }>("sims", "count")).total).toBe(50);
-    await fleet.write("in/fleet.csv", `simId,speedClass\n${second},s1.fast\n`);
-    const settled = (): string[] =>
-      readdirSync(join(fleet.folder, "in/done")).filter((name) => name.includes("results"));
-    await until("the file has its results", () => settled().length === 1);
+    await drop(fleet, "fleet", second);
     await fleet.run("authkeys", "rotate", "--yes", "--wait");
-    const { authKeyId } = JSON.parse(readFileSync(join(fleet.folder, "secrets/auth-key"), "utf8")) as {
-      authKeyId: string;
-    };
-    expect(authKeyId).not.toBe("keyId-sandbox");
-    await fleet.write("in/later.csv", `simId,speedClass\n${third},s1.fast\n`);
-    await until("the later file has its results", () => settled().length === 2);
+    expect(authKeyIdOf(fleet)).not.toBe("keyId-sandbox");
+    await drop(fleet, "later", third);
     expect(await fleet.exitCode(worker)).toBe(null);
-    const [a, b, c] = await fleet.ofSandbox<{ record: { speedClass: string } }>(
-      `sims/${first}`,
-      `sims/${second}`,
-      `sims/${third}`,
-    );
-    expect([a, b, c].map((one) => one?.record.speedClass)).toEqual(["s1.fast", "s1.fast", "s1.fast"]);
+    const sims = await fleet.ofSandbox<SandboxSim>(`sims/${first}`, `sims/${second}`, `sims/${third}`);
+    expect(sims.map(({ record }) => record.speedClass)).toEqual(["s1.fast", "s1.fast", "s1.fast"]);
   });
 });
