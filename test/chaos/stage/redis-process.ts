@@ -27,24 +27,9 @@ export class RedisProcess {
     const { binary, libraries } = await findRedisServer({ path: process.env.PATH ?? "", cacheDir });
     const dir = join(folder, "redis");
     mkdirSync(dir);
-    const args = [
-      "--port",
-      String(port),
-      "--bind",
-      "127.0.0.1",
-      "--dir",
-      dir,
-      "--logfile",
-      "redis.log",
-      "--appendonly",
-      "yes",
-      "--appendfsync",
-      "everysec",
-      "--save",
-      "",
-      "--maxmemory-policy",
-      "noeviction",
-    ];
+    const where = ["--port", String(port), "--bind", "127.0.0.1", "--dir", dir, "--logfile", "redis.log"];
+    const durability = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
+    const args = [...where, ...durability, "--maxmemory-policy", "noeviction"];
     const env = libraries === undefined ? process.env : { ...process.env, LD_LIBRARY_PATH: libraries };
     const redis = new RedisProcess(port, () => spawn(binary, args, { env, stdio: "ignore" }));
     await redis.direct.ping();

@@ -27,20 +27,9 @@ export async function redisWithTls(
   files: { readonly ca: string; readonly cert: string; readonly key: string },
 ): Promise<RedisOnPort> {
   const at = await freePort();
-  return startRedis(harness, at, [
-    "--port",
-    "0",
-    "--tls-port",
-    String(at),
-    "--tls-auth-clients",
-    "yes",
-    "--tls-ca-cert-file",
-    files.ca,
-    "--tls-cert-file",
-    files.cert,
-    "--tls-key-file",
-    files.key,
-  ]);
+  const ports = ["--port", "0", "--tls-port", String(at), "--tls-auth-clients", "yes"];
+  const certificates = ["--tls-ca-cert-file", files.ca, "--tls-cert-file", files.cert, "--tls-key-file", files.key];
+  return startRedis(harness, at, [...ports, ...certificates]);
 }
 
 /** Starts a server with the users of a file of ACL lines. */
