@@ -9,7 +9,6 @@ describe("drop folder settings", () => {
     expect(load("dropFolder: { path: /data/in }")).toEqual({
       path: "/data/in",
       profile: "default",
-      name: undefined,
       settleMs: 5e3,
       operation: "set-speed-class",
       set: {},
@@ -22,19 +21,14 @@ describe("drop folder settings", () => {
     const written =
       "dropFolder: { path: /data/in, name: nightly, speedClass: s1.slow, partial: true, canary: 5, rate: 60, settleSeconds: 1 }";
     const env = { SIMFLEET_DROP_FOLDER_MAX_FAILURES: "5%", SIMFLEET_DROP_FOLDER_SKIP_UNCHANGED: "true" };
+    const waves = { ends: [{ rows: 5 }, { percent: 100 }], soakMs: 0 };
     expect(load(written, env)).toMatchObject({
       path: "/data/in",
       name: "nightly",
       operation: "set-speed-class",
       set: { speedClass: "s1.slow" },
       settleMs: 1e3,
-      options: {
-        partial: true,
-        skipUnchanged: true,
-        waves: { ends: [{ rows: 5 }, { percent: 100 }], soakMs: 0 },
-        callsPerMinute: 60,
-        maxFailures: { percent: 5 },
-      },
+      options: { partial: true, skipUnchanged: true, waves, callsPerMinute: 60, maxFailures: { percent: 5 } },
     });
   });
 
@@ -44,10 +38,7 @@ describe("drop folder settings", () => {
     const env = { ...putTag, SIMFLEET_DROP_FOLDER_SET: "tagName=site, tagValue=a=12" };
     expect(load("dropFolder: { path: in }", env)).toMatchObject({
       operation: "put-tag",
-      set: {
-        tagName: "site",
-        tagValue: "a=12",
-      },
+      set: { tagName: "site", tagValue: "a=12" },
     });
   });
 

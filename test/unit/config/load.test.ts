@@ -181,12 +181,14 @@ rotations:
     SIMFLEET_HTTP_ADMIN_TOKEN: "admin-token-of-32-characters-.....",
   };
 
+  const user = { kind: "sub-user", operatorId: "OP1", userName: "worker" };
+
   it("the environment can provide the complete configuration", () => {
     const config = loadConfig({ env: { ...ofPlatform, ...ofWorker } });
     expect(config).toMatchObject({
       deployment: { endpoints: { japan: "https://jp.example.com" }, ttlField: "tokenTimeoutSeconds" },
       profile: "plant",
-      profiles: { plant: { profile: { name: "plant", coverage: "jp" } } },
+      profiles: { plant: { profile: { name: "plant", coverage: "jp" }, credentials: [user] } },
       tokenTtlSeconds: 180,
       tokenKey: { jwksUrl: "https://example.com/jwks" },
       redis: { addresses: [{ host: "127.0.0.1", port: 6379 }], database: 2 },
@@ -194,8 +196,6 @@ rotations:
       limits: { periodMs: 500, reserve: 0.1 },
       http: { host: "0.0.0.0", port: 0 },
     });
-    const user = { kind: "sub-user", operatorId: "OP1", userName: "worker" };
-    expect(config.profiles["plant"]?.credentials).toMatchObject([user]);
     expect(config.http.adminToken?.reveal()).toBe("admin-token-of-32-characters-.....");
   });
 

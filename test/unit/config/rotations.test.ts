@@ -13,20 +13,19 @@ describe("rotation settings", () => {
       profile: "default",
       type: "psk",
       credentialsId: "mqtt-psk",
-      description: undefined,
       generate: { field: "key", bytes: 32, encoding: "base64url" },
       constants: {},
       strategy: "successor",
       graceMs: 86_400_000,
-      maxAgeMs: undefined,
       sinks: [{ file: "/run/out/psk" }],
     });
   });
 
+  const a =
+    "typ: psk, generate: { field: key, bites: 3 }, strategy: sucessor, graceSeconds: -1, sinks: [ { file: /x } ]";
+  const b = "type: psk, from: { command: [x], file: /y }, sinks: []";
+
   it("all errors of the rotations are reported together, each with its path", () => {
-    const a =
-      "typ: psk, generate: { field: key, bites: 3 }, strategy: sucessor, graceSeconds: -1, sinks: [ { file: /x } ]";
-    const b = "type: psk, from: { command: [x], file: /y }, sinks: []";
     expect(problemsOf(`rotations: { a: { ${a} }, b: { ${b} }, "-c": {}, d: 7 }`)).toEqual([
       "rotations.a.type: is missing; it is the type of a Credential Set.",
       "rotations.a.generate.bites: There is no such setting. Did you mean bytes?",

@@ -51,7 +51,7 @@ describe("schedule settings", () => {
   const atStadium = { filter: { text: "tags.site=stadium" } };
   const ofActive = { filter: { text: "tags.site=stadium and status=active" } };
   const fast = { operation: "set-speed-class", set: { speedClass: "s1.fast" } };
-  it.each<[string, string, object]>([
+  const schedules: [what: string, settings: string, expected: object][] = [
     [
       "changes SIMs",
       "job: apply, where: tags.site=stadium, speedClass: s1.fast, skipUnchanged: true",
@@ -77,7 +77,11 @@ describe("schedule settings", () => {
       "job: sync, missed: { within: 90m }, pauseAfterFailures: 3",
       { missed: { within: "90m", withinMs: 5_400_000 }, pauseAfterFailures: 3 },
     ],
-  ])("a schedule that %s is read", (_, settings, expected) => expect(scheduleOf(settings)).toMatchObject(expected));
+  ];
+
+  it.each(schedules)("a schedule that %s is read", (_, settings, expected) => {
+    expect(scheduleOf(settings)).toMatchObject(expected);
+  });
 
   const faulty: Faulty[] = [
     ['cron: "0 25 * * *", job: sync', "cron", /is not a cron expression: got value 25 .* An example: 0 8/],

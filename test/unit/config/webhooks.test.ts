@@ -24,29 +24,42 @@ describe("webhook settings", () => {
     expect([ops?.url(), ops?.secrets().map((one) => one.reveal())]).toEqual(["https://x.example/h", [secret]]);
   });
 
-  it("all errors of the webhooks are reported together, each with its path and a suggestion", () => {
-    const yaml = `webhooks:
-  a: { url: "http://example.com", secret: short, events: ["runs.*", run.complete, sync.failed], profile: defalt }
-  b: { url: "https://x.example", urlFile: /x, secret: ${secret}, event: [run.*], allowPrivate: maybe }
-  c: { url: "https://10.1/", events: ["*"] }
-  d: { url: "https://x.example", secret: ${secret}, format: slak, events: [] }
-  e: { url: "https://x.example", secret: ${secret}, format: slack, events: ["*"] }
-  f: { urlFile: ${fileOf("https://[fd00::1]/")}, secretFile: /no/such, events: ["*"] }
-`;
-    expect(problemsOf(yaml)).toEqual([
+  const faulty: [webhook: string, ...problems: unknown[]][] = [
+    [
+      `a: { url: "http://example.com", secret: short, events: ["runs.*", run.complete, sync.failed], profile: defalt }`,
       "webhooks.a.url: must be an https URL without a user name (http is allowed only for this machine).",
+    ],
+    [
+      `b: { url: "https://x.example", urlFile: /x, secret: ${secret}, event: [run.*], allowPrivate: maybe }`,
       'webhooks.b.events: is missing; it is a list of event types such as `["run.*", "credential.failed"]`.',
       "webhooks.b.allowPrivate: must be `true` or `false`.",
       "webhooks.b.event: There is no such setting. Did you mean events?",
       "webhooks.b: must have either url or urlFile.",
-      'webhooks.d.events: must be a list of event types such as `["run.*", "credential.failed"]`.',
-      "webhooks.d.format: must be `standard`, `slack`, `teams` or `text`.",
-      "webhooks.c.url: leads into a private network, which allowPrivate: true allows.",
-      expect.stringContaining("webhooks.c.secretFile: is required to sign messages: a file of whsec_"),
+    ],
+    [
+      `c: { url: "https://x.example", secret: ${secret}, format: slak, events: [] }`,
+      'webhooks.c.events: must be a list of event types such as `["run.*", "credential.failed"]`.',
+      "webhooks.c.format: must be `standard`, `slack`, `teams` or `text`.",
+    ],
+    [
+      `d: { url: "https://10.1/", events: ["*"] }`,
+      "webhooks.d.url: leads into a private network, which allowPrivate: true allows.",
+      expect.stringContaining("webhooks.d.secretFile: is required to sign messages: a file of whsec_"),
+    ],
+    [
+      `e: { url: "https://x.example", secret: ${secret}, format: slack, events: ["*"] }`,
       "webhooks.e.secret: is for the format standard alone.",
+    ],
+    [
+      `f: { urlFile: ${fileOf("https://[fd00::1]/")}, secretFile: /no/such, events: ["*"] }`,
       expect.stringMatching(/^webhooks.f.urlFile: .* must contain an https URL/),
       "webhooks.f.secretFile: There is no file /no/such.",
-    ]);
+    ],
+  ];
+
+  it("all errors of the webhooks are reported together, each with its path and a suggestion", () => {
+    const yaml = ["webhooks:", ...faulty.map(([webhook]) => webhook)].join("\n  ");
+    expect(problemsOf(yaml)).toEqual(faulty.flatMap(([, ...problems]) => problems));
   });
 
   it("an unknown event or profile of a webhook is reported with a suggestion", () => {
