@@ -13,9 +13,10 @@ function hold(value: string): Secret {
   held.push(secret);
   return secret;
 }
-afterEach(() => {
+function forgetAll(): void {
   for (const secret of held.splice(0)) secret.forget();
-});
+}
+afterEach(forgetAll);
 
 /** Undoes what a reader of the log could undo; no piece of the canary may be left in any reading. */
 function expectNoTrace(line: string): void {
@@ -49,6 +50,25 @@ const shapes: readonly [string, (log: ReturnType<typeof createLogger>) => void][
   ["as bytes", (log) => log.info({ value: Buffer.from(canary) }, "x")],
 ];
 
+/** Secrets that end or start with what looks like an escape together with the text before or after them. */
+const halfEscaped: [secret: string, before: string, after: string][] = [
+  ['!"   %', "", "00"],
+  ['00     "', "%", ""],
+  ['a"b   &', "", "lt;"],
+  ['lt;    "', "&", ""],
+];
+const anySecret = fc.string({ unit: "grapheme", minLength: 6, maxLength: 40 }).filter((text) => text.trim().length > 5);
+const nearText = fc.string({ maxLength: 7 });
+
+const percentEncoded = (text: string): string => encodeURIComponent(text.toWellFormed());
+
+/** The base64 of a text with a value in it, and the piece of it that encodes the value alone. */
+function base64Of(text: string, before: string, value: string) {
+  const base64 = Buffer.from(text).toString("base64");
+  const end = Buffer.from(before + value).length;
+  return { base64, inner: base64.slice(Math.ceil((Buffer.from(before).length * 8) / 6), Math.floor((end * 8) / 6)) };
+}
+
 // Shows S1.
 describe("live secrets in log lines", () => {
   it.each(shapes)("a live secret never appears in a log line: %s", (_name, write) => {
@@ -61,34 +81,18 @@ describe("live secrets in log lines", () => {
   });
 
   it("a live secret is scrubbed from any surrounding text and encoding", () => {
-    const secret = fc
-      .string({ unit: "grapheme", minLength: 6, maxLength: 40 })
-      .filter((text) => text.trim().length > 5);
     fc.assert(
-      fc.property(secret, fc.string({ maxLength: 7 }), fc.string({ maxLength: 7 }), (value, before, after) => {
-        const live = new Secret(value);
+      fc.property(anySecret, nearText, nearText, (value, before, after) => {
+        hold(value);
         const around = `${before}${value}${after}`;
-        const base64 = Buffer.from(around).toString("base64");
-        const at = Buffer.from(before).length;
-        const inner = base64.slice(Math.ceil((at * 8) / 6), Math.floor(((at + Buffer.from(value).length) * 8) / 6));
         expect(scrub(around)).not.toContain(value);
         expect(scrub(JSON.stringify([around]))).not.toContain(JSON.stringify(value).slice(1, -1));
-        expect(scrub(encodeURIComponent(around.toWellFormed()))).not.toContain(
-          encodeURIComponent(value.toWellFormed()),
-        );
+        expect(scrub(percentEncoded(around))).not.toContain(percentEncoded(value));
+        const { base64, inner } = base64Of(around, before, value);
         if (inner.length >= 6) expect(scrub(base64)).not.toContain(inner);
-        live.forget();
+        forgetAll();
       }),
-      {
-        numRuns: seeds(100, 1_000),
-        // What ends or starts the secret looks like percent-encoding together with the text around it.
-        examples: [
-          ['!"   %', "", "00"],
-          ['00     "', "%", ""],
-          ['a"b   &', "", "lt;"],
-          ['lt;    "', "&", ""],
-        ],
-      },
+      { numRuns: seeds(100, 1_000), examples: halfEscaped },
     );
   });
 
