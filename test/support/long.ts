@@ -8,6 +8,15 @@ const share = Number(process.env.SIMFLEET_TEST_LONG ?? 0);
 
 export const isLong = share > 0;
 
+/** Does something for each of the seeds 1 to `count`, several at a time. */
+export async function forEachSeed(count: number, atOnce: number, act: (seed: number) => Promise<void>): Promise<void> {
+  let seed = 0;
+  const oneLane = async (): Promise<void> => {
+    while (seed < count) await act((seed += 1));
+  };
+  await Promise.all(Array.from({ length: atOnce }, oneLane));
+}
+
 /** How many seeds, kills or milliseconds a test takes. */
 export function seeds(short: number, long: number): number {
   return Math.ceil(short + (long - short) * share);

@@ -11,7 +11,7 @@ import { systemClock } from "#core/time.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
-import { seeds } from "../../support/long.ts";
+import { forEachSeed, seeds } from "../../support/long.ts";
 import { openTestRedis, redisUrl } from "../../support/redis.ts";
 import { kill, startScript } from "../../support/script.ts";
 import { until } from "../../support/until.ts";
@@ -23,7 +23,6 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 const { redis, keys } = openTestRedis();
 const script = new URL("./drop-process.ts", import.meta.url);
 const rounds = seeds(2, 26);
-const lanes = 2;
 const rowsPerFile = 8;
 
 interface DroppedFile {
@@ -150,37 +149,37 @@ async function expectEachOnce(dropped: Dropped): Promise<void> {
   expect(reported.toSorted()).toEqual(wanted.toSorted());
 }
 
+/** Drops four files, and waits for some moment while they are worked on, or after it. */
+async function dropFiles(dropped: Dropped, random: () => number): Promise<void> {
+  for (const [i, name] of ["fleet.csv", "nightly.csv", "fleet.csv", "spoiled.csv"].entries()) {
+    // The second of a name comes when the first was taken.
+    await until(`${name} is free`, () => !dropped.in(".").includes(name));
+    dropped.drop(name, name !== "spoiled.csv");
+    if (i === 0 || random() < 0.5) continue;
+    await until("something is taken", () => dropped.in("processing").length > 0 || dropped.isOver);
+  }
+  await new Promise((resolve) => setTimeout(resolve, random() * 160));
+}
+
+/** Waits until all files have ended, and a watcher has stopped by itself, with the reports and sweeps that it started. */
+async function finish(dropped: Dropped, seed: number, watcher: ChildProcess): Promise<void> {
+  await until(`all files of seed ${seed} have ended`, () => dropped.isOver);
+  const gone = once(watcher, "exit");
+  watcher.kill("SIGTERM");
+  await gone;
+}
+
 it(`each file becomes one run after each of ${rounds} kills by seed, even with two processes on one folder`, async () => {
-  let kills = 0;
   let inProgress = 0;
-  const oneLane = async (lane: number): Promise<void> => {
-    for (let seed = 1 + lane; seed <= rounds; seed += lanes) {
-      const random = seededRandom(seed);
-      const dropped = await Dropped.open(seed);
-      const names = ["fleet.csv", "nightly.csv", "fleet.csv", "spoiled.csv"];
-      const watchers = await Promise.all(Array.from({ length: 1 + ((seed + 1) % 2) }, () => dropped.watcher()));
-      for (const [i, name] of names.entries()) {
-        // The second of a name comes when the first was taken.
-        await until(`${name} is free`, () => !dropped.in(".").includes(name));
-        dropped.drop(name, name !== "spoiled.csv");
-        if (i === 0 || random() < 0.5) continue;
-        await until("something is taken", () => dropped.in("processing").length > 0 || dropped.isOver);
-      }
-      await new Promise((resolve) => setTimeout(resolve, random() * 160));
-      const [victim] = watchers;
-      if (victim !== undefined) await kill(victim);
-      kills += 1;
-      if (dropped.isInProgress) inProgress += 1;
-      const last = seed % 2 === 0 ? watchers[1] : await dropped.watcher();
-      await until(`all files of seed ${seed} have ended`, () => dropped.isOver);
-      // Reports and sweeps that it started are over when it has stopped by itself.
-      const gone = once(last ?? victim ?? process, "exit");
-      last?.kill("SIGTERM");
-      await gone;
-      await expectEachOnce(dropped);
-    }
-  };
-  await Promise.all(Array.from({ length: lanes }, (_, lane) => oneLane(lane)));
-  console.log(`${inProgress} of ${kills} watchers were killed while some file had been taken and not all had ended`);
-  expect(inProgress).toBeGreaterThan(kills / 3);
+  await forEachSeed(rounds, 2, async (seed) => {
+    const dropped = await Dropped.open(seed);
+    const [first, second] = [await dropped.watcher(), seed % 2 === 0 ? await dropped.watcher() : undefined];
+    await dropFiles(dropped, seededRandom(seed));
+    await kill(first);
+    if (dropped.isInProgress) inProgress += 1;
+    await finish(dropped, seed, second ?? (await dropped.watcher()));
+    await expectEachOnce(dropped);
+  });
+  console.log(`${inProgress} of ${rounds} watchers were killed while some file had been taken and not all had ended`);
+  expect(inProgress).toBeGreaterThan(rounds / 3);
 }, 600_000);

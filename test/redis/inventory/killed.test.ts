@@ -1,11 +1,11 @@
 /** kill -9 at any moment of a sync: the next process resumes it, and the result is the same as without a kill. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, inject, it } from "vitest";
 import { seededRandom } from "#sandbox/seeded.ts";
-import { seeds } from "../../support/long.ts";
+import { forEachSeed, seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
+import { kill } from "../../support/script.ts";
 import { until } from "../../support/until.ts";
 import { FleetHarness } from "./fleet-harness.ts";
 
@@ -38,32 +38,27 @@ async function setup(seed: number): Promise<FleetHarness> {
   return fleet;
 }
 
+/** Kills a process somewhere between its first call and its end: between pages, within a call, or while it writes. */
+async function killAtWork(fleet: FleetHarness, random: () => number): Promise<void> {
+  const atPage = fleet.listCalls + 1 + Math.floor(random() * 40);
+  const child = startProcess(fleet);
+  await until("the page is asked for", () => fleet.listCalls >= atPage || child.exitCode !== null);
+  await new Promise((resolve) => setTimeout(resolve, random() * 8));
+  await kill(child);
+}
+
 it(`a sync produces the same result after each of ${kills} kills by seed as without a kill`, async () => {
   let killedUnderWay = 0;
-  const lanes = [0, 1].map(async (lane) => {
-    for (let seed = 1 + lane; seed <= kills; seed += 2) {
-      const random = seededRandom(seed);
-      const [killed, whole] = [await setup(seed), await setup(seed)];
-      await whole.work();
-      // Somewhere between its first call and its end: between pages, within a call, or while it writes.
-      const atPage = killed.listCalls + 1 + Math.floor(random() * 40);
-      const first = startProcess(killed);
-      const isOver = (): boolean => first.exitCode !== null;
-      await until("the page is asked for", () => killed.listCalls >= atPage || isOver());
-      await new Promise((resolve) => setTimeout(resolve, random() * 8));
-      const gone = once(first, "exit");
-      if (!isOver()) {
-        first.kill("SIGKILL");
-        await gone;
-      }
-      const { phase, pages } = await killed.state();
-      if (phase === "listing" && pages > 0) killedUnderWay += 1;
-      await killed.work();
-      expect(await killed.result()).toEqual(await whole.result());
-      expect(await killed.known()).toEqual(killed.listed());
-    }
+  await forEachSeed(kills, 2, async (seed) => {
+    const [killed, whole] = [await setup(seed), await setup(seed)];
+    await whole.work();
+    await killAtWork(killed, seededRandom(seed));
+    const { phase, pages } = await killed.state();
+    if (phase === "listing" && pages > 0) killedUnderWay += 1;
+    await killed.work();
+    expect(await killed.result()).toEqual(await whole.result());
+    expect(await killed.known()).toEqual(killed.listed());
   });
-  await Promise.all(lanes);
   console.log(`${killedUnderWay} of ${kills} syncs were killed between their first and their last page`);
   expect(killedUnderWay).toBeGreaterThan(kills / 2);
 }, 600_000);

@@ -5,7 +5,7 @@ import { Feed } from "#events/feed.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { DeliveryLog } from "#jobs/webhooks/deliveries.ts";
-import { isLong } from "../../support/long.ts";
+import { forEachSeed, isLong } from "../../support/long.ts";
 import { openTestRedis, redisUrl } from "../../support/redis.ts";
 import { kill, startScript } from "../../support/script.ts";
 import { until } from "../../support/until.ts";
@@ -16,7 +16,6 @@ const { redis, keys } = openTestRedis();
 const script = new URL("./delivery-process.ts", import.meta.url);
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const kills = 30;
-const lanes = 10;
 const events = 60;
 
 /** As after the ten seconds in which locks that nobody renews come to an end. */
@@ -92,12 +91,7 @@ it.runIf(isLong)(
   `every event reaches its webhooks after each of ${kills} kills by seed`,
   async () => {
     const left: Left[] = [];
-    const waiting = Array.from({ length: kills }, (_, i) => i + 1);
-    await Promise.all(
-      Array.from({ length: lanes }, async () => {
-        for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) left.push(await survive(seed));
-      }),
-    );
+    await forEachSeed(kills, 10, async (seed) => void left.push(await survive(seed)));
     const count = (holds: (one: Left) => boolean): number => left.filter(holds).length;
     console.log(
       `${count(({ open }) => open > 0)} of ${kills} were killed with messages in flight, ` +
