@@ -70,7 +70,24 @@ class Fleet {
   }
 }
 
-function changesBetween(before: Map<string, string>, gone: Set<string>, after: Map<string, string>): string[] {
+/** The SIMs after each list: all that were ever listed with their last classes, and those that are gone. */
+class Model {
+  readonly known = new Map<string, string>();
+  readonly gone = new Set<string>();
+
+  /** Takes the next list. @returns what has changed */
+  take(list: ReadonlyMap<string, string>): string[] {
+    const changes = changesBetween(this.known, this.gone, list);
+    for (const name of this.known.keys()) if (!list.has(name)) this.gone.add(name);
+    for (const [name, speedClass] of list) {
+      this.known.set(name, speedClass);
+      this.gone.delete(name);
+    }
+    return changes;
+  }
+}
+
+function changesBetween(before: Map<string, string>, gone: Set<string>, after: ReadonlyMap<string, string>): string[] {
   const changes: string[] = [];
   for (const [key, speedClass] of after) {
     const was = before.get(key);
@@ -92,22 +109,13 @@ const listing = fc.record({
 it("a sync stores the same result and events for any additions, removals, changes, and moves in the list", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(listing, { minLength: 2, maxLength: 5 }), async (listings) => {
-      const fleet = new Fleet();
-      const known = new Map<string, string>();
-      const gone = new Set<string>();
+      const [fleet, model] = [new Fleet(), new Model()];
       for (const [nth, { list, pageOf }] of listings.entries()) {
-        const after = new Map(list);
-        const changes = changesBetween(known, gone, after);
-        const state = await fleet.sync(list, pageOf);
-        for (const name of known.keys()) if (!after.has(name)) gone.add(name);
-        for (const [name, speedClass] of after) {
-          known.set(name, speedClass);
-          gone.delete(name);
-        }
-        expect(state).toMatchObject({ phase: "finished", sims: list.length });
+        const changes = model.take(new Map(list));
+        expect(await fleet.sync(list, pageOf)).toMatchObject({ phase: "finished", sims: list.length });
         if (nth > 0) expect(await fleet.changes()).toEqual(changes);
-        expect(await fleet.known("listed")).toEqual(after);
-        expect(new Set((await fleet.known("gone")).keys())).toEqual(gone);
+        expect(await fleet.known("listed")).toEqual(new Map(list));
+        expect(new Set((await fleet.known("gone")).keys())).toEqual(model.gone);
       }
     }),
     { numRuns: 40 },

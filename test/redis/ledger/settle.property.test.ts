@@ -37,6 +37,7 @@ const shape = fc.record({
   waveSegments: fc.constantFrom(0, 0, 1, 2),
   maxFailures: fc.option(fc.nat({ max: 6 }), { nil: undefined }),
 });
+type Shape = typeof shape extends fc.Arbitrary<infer S> ? S : never;
 const kinds = ["done", "skipped", "rejected", "failed", "unknown"] as const;
 const outcome: fc.Arbitrary<Outcome> = fc.constantFrom("done", "done", ...kinds);
 const settle: fc.Arbitrary<Step> = fc.record({
@@ -135,9 +136,13 @@ const range = (start: number, end: number): number[] => Array.from({ length: end
 const failures: readonly Outcome[] = ["rejected", "failed", "unknown"];
 const isOpen = (state: string): boolean => state === "running" || state === "paused";
 
+/** Whether a run has the segment of a step. */
+const concerns = (head: RunHead, taken: Step): boolean =>
+  taken.do === "move" || head.segments[taken.segment] !== undefined;
+
 async function perform(head: RunHead, model: Model, taken: Step): Promise<void> {
+  if (!concerns(head, taken)) return;
   if (taken.do === "settle") {
-    if (head.segments[taken.segment] === undefined) return;
     const settlements = model.rowsOf(taken).map(([place, what, weight], i) => ({
       place,
       key: `8942300000${place}`,
@@ -146,7 +151,6 @@ async function perform(head: RunHead, model: Model, taken: Step): Promise<void> 
     }));
     await workers[taken.by]?.settle(head, taken.segment, settlements, noCounts);
   } else if (taken.do === "finish") {
-    if (head.segments[taken.segment] === undefined) return;
     await workers[taken.by]?.finishSegment(head, taken.segment);
   } else {
     const from = { running: ["paused"], paused: ["running"], cancelled: ["running", "paused"] } as const;
@@ -168,88 +172,97 @@ const stepsOfAll = fc
     maxLength: 25,
   })
   .map((taken) => taken.flat());
+const manySettlements = fc.array(settle, { minLength: 8, maxLength: 40 });
+
+/** Submits a run of this shape. */
+function submitShape({ weights, waveSegments, maxFailures }: Shape) {
+  const starts = waveSegments === 0 ? [] : range(0, weights.length).filter((at) => at % waveSegments === 0);
+  const waves = starts.map((start) => {
+    const end = Math.min(start + waveSegments, weights.length);
+    return { end, calls: weights.slice(start, end).flat().length, met: 0, judged: 0 };
+  });
+  return submit(ledger, weights, { waves, ...(maxFailures === undefined ? {} : { maxFailures }) });
+}
+
+/** The run has the state of the model, and its counts, which add up. */
+async function expectCounts(runId: string, model: Model): Promise<void> {
+  const { tally, state } = await ledger.run(runId);
+  const { total, pending, cancelled, ...settled } = tally;
+  expect(settled).toEqual(Object.fromEntries(kinds.map((what) => [what, model.count([what])])));
+  expect(Object.values(settled).reduce((sum, count) => sum + count, pending + cancelled)).toBe(total);
+  expect(state).toBe(model.state);
+}
+
+/** Reads a run again and again: no outcome that was seen is lost or changed, and the counts add up. */
+async function readUntil(signal: AbortSignal, head: RunHead): Promise<void> {
+  const everSeen = new Map<string, Settled>();
+  while (!signal.aborted) {
+    const seen = await outcomesIn(head);
+    for (const [key, what] of everSeen) expect(seen.get(key), `outcome of row ${key}`).toEqual(what);
+    for (const [key, what] of seen) everSeen.set(key, what);
+    const { total, pending, done, skipped, rejected, failed, unknown } = (await ledger.run(head.runId)).tally;
+    expect(done + skipped + rejected + failed + unknown + pending).toBe(total);
+  }
+}
+
+/** Performs all steps at once, those that settle with an attempt to finish, and all of them again, too late. */
+async function performAtOnce(head: RunHead, model: Model, steps: readonly Step[]): Promise<void> {
+  const settleAndFinish = async (taken: Step): Promise<void> => {
+    await perform(head, model, taken);
+    if (taken.do === "settle") await perform(head, model, { ...taken, do: "finish" });
+  };
+  await Promise.all(steps.map(settleAndFinish));
+  await Promise.all(steps.map((late) => perform(head, model, late)));
+}
+
+/** Steps that settle all rows, which leaves no row without an outcome. */
+function settleAll(weights: readonly (readonly number[])[]): Step[] {
+  return weights.map((inSegment, segment) => {
+    return { do: "settle", by: segment % 3, segment, rows: inSegment.map((_, place) => [place, "done"]) };
+  });
+}
+
+/** Each row has an outcome, and the counts are those of the outcomes. */
+async function expectWhole(head: RunHead, weights: readonly (readonly number[])[]): Promise<void> {
+  const { tally, state } = await ledger.run(head.runId);
+  const outcomes = await outcomesIn(head);
+  expect([state, tally.pending, outcomes.size]).toEqual(["completed", 0, weights.flat().length]);
+  const weightOf = (key: string): number => weights[Number(key.split(":")[0])]?.[Number(key.split(":")[1])] ?? 0;
+  for (const what of ["done", "skipped", "rejected", "failed"] as const) {
+    const counted = [...outcomes].filter(([, settled]) => settled.outcome === what);
+    expect(counted.reduce((sum, [key]) => sum + weightOf(key), 0)).toBe(tally[what]);
+  }
+}
 
 describe("row settlement", () => {
   it("settling keeps the first outcome of each row and changes the run's state by the rules at each step", async () => {
-    await fc.assert(
-      fc.asyncProperty(shape, stepsOfAll, async ({ weights, waveSegments, maxFailures }, steps) => {
-        const starts = waveSegments === 0 ? [] : range(0, weights.length).filter((at) => at % waveSegments === 0);
-        const waves = starts.map((start) => {
-          const end = Math.min(start + waveSegments, weights.length);
-          return { end, calls: weights.slice(start, end).flat().length, met: 0, judged: 0 };
-        });
-        const more = { waves, ...(maxFailures === undefined ? {} : { maxFailures }) };
-        const head = await submit(ledger, weights, more);
-        const model = new Model(head, weights);
-        for (const taken of steps) {
-          if (taken.do !== "move" && head.segments[taken.segment] === undefined) continue;
-          await perform(head, model, taken);
-          model.take(taken);
-          const { tally, state } = await ledger.run(head.runId);
-          const { total, pending, cancelled, ...settled } = tally;
-          const counts = kinds.map((what) => [what, model.count([what])] as const);
-          expect(settled).toEqual(Object.fromEntries(counts));
-          expect(Object.values(settled).reduce((sum, count) => sum + count, pending + cancelled)).toBe(total);
-          expect(state).toBe(model.state);
-        }
-        const seen = [...(await outcomesIn(head))].map(([key, what]) => [key, what.outcome] as const);
-        expect(new Map(seen)).toEqual(model.outcomes);
-        expect(await ledger.finishedSegments(head.runId)).toEqual(model.packed);
-      }),
-      { seed, numRuns },
-    );
+    const check = async (made: Shape, steps: readonly Step[]): Promise<void> => {
+      const head = await submitShape(made);
+      const model = new Model(head, made.weights);
+      for (const taken of steps.filter((one) => concerns(head, one))) {
+        await perform(head, model, taken);
+        model.take(taken);
+        await expectCounts(head.runId, model);
+      }
+      const seen = [...(await outcomesIn(head))].map(([key, { outcome: what }]) => [key, what] as const);
+      expect(new Map(seen)).toEqual(model.outcomes);
+      expect(await ledger.finishedSegments(head.runId)).toEqual(model.packed);
+    };
+    await fc.assert(fc.asyncProperty(shape, stepsOfAll, check), { seed, numRuns });
   }, 600_000);
 
   it("settling loses, duplicates, and changes no outcome while workers settle, finish, and read concurrently", async () => {
-    await fc.assert(
-      fc.asyncProperty(shape, fc.array(settle, { minLength: 8, maxLength: 40 }), async ({ weights }, steps) => {
-        const head = await submit(ledger, weights);
-        const model = new Model(head, weights);
-        const everSeen = new Map<string, Settled>();
-        const over = new AbortController();
-        const reading = (async () => {
-          while (!over.signal.aborted) {
-            const seen = await outcomesIn(head);
-            for (const [key, what] of everSeen) expect(seen.get(key), `outcome of row ${key}`).toEqual(what);
-            for (const [key, what] of seen) everSeen.set(key, what);
-            const { tally } = await ledger.run(head.runId);
-            expect(tally.done + tally.skipped + tally.rejected + tally.failed + tally.unknown + tally.pending).toBe(
-              tally.total,
-            );
-          }
-        })();
-        const rest: Step[] = weights.map((inSegment, segment) => ({
-          do: "settle",
-          by: segment % 3,
-          segment,
-          rows: inSegment.map((_, place) => [place, "done"]),
-        }));
-        try {
-          await Promise.all(
-            [...steps, ...rest].map(async (taken) => {
-              await perform(head, model, taken);
-              if (taken.do === "settle") await perform(head, model, { ...taken, do: "finish" });
-            }),
-          );
-          await Promise.all(steps.map((late) => perform(head, model, late)));
-        } finally {
-          over.abort();
-        }
-        await reading;
-        const { tally, state } = await ledger.run(head.runId);
-        const outcomes = await outcomesIn(head);
-        expect(state).toBe("completed");
-        expect(tally.pending).toBe(0);
-        expect(outcomes.size).toBe(weights.flat().length);
-        const weightOf = (key: string): number => weights[Number(key.split(":")[0])]?.[Number(key.split(":")[1])] ?? 0;
-        for (const what of ["done", "skipped", "rejected", "failed"] as const) {
-          const counted = [...outcomes].filter(([, settled]) => settled.outcome === what);
-          expect(counted.reduce((sum, [key]) => sum + weightOf(key), 0)).toBe(tally[what]);
-        }
-        expect((await ledger.finishedSegments(head.runId)).size).toBe(weights.length);
-        expect(await redis.keys(`${keys.prefix}:run:${head.runId}:segment:*`)).toEqual([]);
-      }),
-      { seed, numRuns },
-    );
+    const check = async ({ weights }: Shape, steps: readonly Step[]): Promise<void> => {
+      const head = await submit(ledger, weights);
+      const model = new Model(head, weights);
+      const over = new AbortController();
+      const reading = readUntil(over.signal, head);
+      await performAtOnce(head, model, [...steps, ...settleAll(weights)]).finally(() => over.abort());
+      await reading;
+      await expectWhole(head, weights);
+      expect((await ledger.finishedSegments(head.runId)).size).toBe(weights.length);
+      expect(await redis.keys(`${keys.prefix}:run:${head.runId}:segment:*`)).toEqual([]);
+    };
+    await fc.assert(fc.asyncProperty(shape, manySettlements, check), { seed, numRuns });
   }, 600_000);
 });

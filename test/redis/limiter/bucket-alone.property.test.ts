@@ -45,48 +45,50 @@ describe("a bucket without other callers", { timeout: propertyTimeoutMs }, () =>
     await checkScenarios("eight", parts, noRefusal, isUsed);
   });
 
+  const unknownDemand = {
+    ...quiet,
+    rounding: fc.constantFrom("up", "nearest"),
+    backlog: fc.constant("unknown"),
+    lengthInWindows: fc.constant(5.6),
+    periodMs: fc.constant(10_000),
+    limit: fc.integer({ min: 60, max: 80 }),
+    ...manyCallers,
+  } as const;
+
   it("a bucket whose demand is unknown learns the rounding, and begins each window within 400 ms from the fourth on", async () => {
-    const parts = {
-      ...quiet,
-      rounding: fc.constantFrom("up", "nearest"),
-      backlog: fc.constant("unknown"),
-      lengthInWindows: fc.constant(5.6),
-      periodMs: fc.constant(10_000),
-      limit: fc.integer({ min: 60, max: 80 }),
-      ...manyCallers,
-    } as const;
-    const check: Check = ({ windows }) =>
+    const lateWindows: Check = ({ windows }) =>
       windows
         .slice(3, -1)
         .filter((w) => (w.firstCallMs ?? w.endMs) - w.beginMs > 400)
         .map((w) => `${nameOf(w)} began after ${((w.firstCallMs ?? w.endMs) - w.beginMs).toFixed(0)} ms`);
-    await checkScenarios("rounding", parts, noRefusal, check);
+    await checkScenarios("rounding", unknownDemand, noRefusal, lateWindows);
   });
 });
 
 describe("a bucket after a crash of all processes", { timeout: propertyTimeoutMs }, () => {
+  const massCrash = {
+    ...quiet,
+    ...incident,
+    crashes: fc.constant([]),
+    lostShare: fc.constantFrom(0, 0.05, 1),
+    slowMs: fc.constant(0),
+    requestMs: fc.constant([2, 25] as const),
+    answerMs: fc.constant([2, 25] as const),
+    redisMs: fc.constantFrom(0.2, 1, 5),
+    giveBackShare: fc.constant(0),
+    callersEach: fc.integer({ min: 6, max: 12 }),
+    massCrashAt: fc.integer({ min: 1, max: 1_200 }).map((n) => n / 1_000),
+    lengthInWindows: fc.constant(6.2),
+    periodMs: fc.constant(10_000),
+  };
+
   it("a bucket serves a new process a full window within two periods and a lease after all others crashed", async () => {
-    const parts = {
-      ...quiet,
-      ...incident,
-      crashes: fc.constant([]),
-      lostShare: fc.constantFrom(0, 0.05, 1),
-      slowMs: fc.constant(0),
-      requestMs: fc.constant([2, 25] as const),
-      answerMs: fc.constant([2, 25] as const),
-      redisMs: fc.constantFrom(0.2, 1, 5),
-      giveBackShare: fc.constant(0),
-      callersEach: fc.integer({ min: 6, max: 12 }),
-      massCrashAt: fc.integer({ min: 1, max: 1_200 }).map((n) => n / 1_000),
-      lengthInWindows: fc.constant(6.2),
-      periodMs: fc.constant(10_000),
-    };
-    const check: Check = ({ windows, freshProcessFromMs = 0 }, scenario) => {
+    const isFull: Check = ({ windows, freshProcessFromMs = 0 }, scenario) => {
       const from = freshProcessFromMs + 2 * scenario.periodMs + leaseMs;
       const whole = windows.filter((w) => w.beginMs >= from).slice(0, -1);
       if (whole.length === 0) return ["no whole window was seen after the crash"];
       return reportUnused(whole, (limit) => limit - 1);
     };
-    await checkScenarios("after a crash", parts, check);
+    await checkScenarios("after a crash", massCrash, isFull);
   });
 });

@@ -55,21 +55,22 @@ describe("a bucket with other callers", { timeout: propertyTimeoutMs }, () => {
     await checkScenarios("random company", parts, staysShut, rightRefreshes);
   });
 
+  const withReserve = {
+    ...short,
+    ...incident,
+    lengthInWindows: fc.constant(3.5),
+    reserve: fc.integer({ min: 1, max: 5 }).map((n) => n / 10),
+    priorityShare: fc.constantFrom(0, 0, 0.1),
+    others: fc.record({ how: fc.constantFrom("none", "steady", "random"), perSecond: fc.constantFrom(0.5, 1, 2) }),
+  } as const;
+
   it("a bucket leaves the reserve to other callers", async () => {
-    const parts = {
-      ...short,
-      ...incident,
-      lengthInWindows: fc.constant(3.5),
-      reserve: fc.integer({ min: 1, max: 5 }).map((n) => n / 10),
-      priorityShare: fc.constantFrom(0, 0, 0.1),
-      others: fc.record({ how: fc.constantFrom("none", "steady", "random"), perSecond: fc.constantFrom(0.5, 1, 2) }),
-    } as const;
-    const check: Check = ({ windows }, { reserve }) =>
+    const leavesReserve: Check = ({ windows }, { reserve }) =>
       windows
         // A call that was lost while the refresh was in doubt may be taken for another caller's.
         .filter((w) => w.counted.normal - w.unheard > Math.max(1, w.limit - Math.ceil(w.limit * Number(reserve))))
         .map((w) => `${nameOf(w)} counted ${w.counted.normal} normal calls of ${w.limit} with a reserve of ${reserve}`);
-    await checkScenarios("reserve", parts, check);
+    await checkScenarios("reserve", withReserve, leavesReserve);
   });
 });
 

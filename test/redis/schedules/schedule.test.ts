@@ -16,14 +16,7 @@ const daily = { cron: "0 3 * * *" };
 function serviceOf({ log, context, schedule }: ScheduleDeps): ScheduleService {
   const { clock } = context;
   const absent = {} as never;
-  return scheduleService({
-    log,
-    clock,
-    schedules: [schedule],
-    workerRegistry: absent,
-    tasks: absent,
-    runs: absent,
-  });
+  return scheduleService({ log, clock, schedules: [schedule], workerRegistry: absent, tasks: absent, runs: absent });
 }
 
 /** A schedule of this day that has been polled once, at the given time. */
@@ -37,6 +30,11 @@ async function setup(time: string, written: ConstructorParameters<typeof Schedul
 function logUntilDeath({ log }: ScheduleDeps, moves: number): ScheduleDeps["log"] {
   let left = moves;
   return { ...log, move: (...args) => ((left -= 1) < 0 ? Promise.reject(new Error("died")) : log.move(...args)) };
+}
+
+/** This field of all events of a type. */
+async function fieldsOf(harness: ScheduleDeps, type: string, field: string): Promise<unknown[]> {
+  return (await harness.events()).filter((event) => event.type === type).map(({ fields }) => fields[field]);
 }
 
 /** The key of what is due at 03:00. */
@@ -350,41 +348,38 @@ describe("scheduled times during a freeze", () => {
   });
 });
 
+/** Polls every few seconds until 02:00 while tasks end, by processes of which each second one dies at one of its moves. */
+async function pollWithDeaths(harness: ScheduleDeps, random: () => number): Promise<void> {
+  while (harness.nowMs < Date.parse("2026-11-22T02:00:00Z")) {
+    harness.nowMs += 1_000 + Math.floor(random() * 40_000);
+    // A process that dies has made any number of its moves: a look whose n-th write never comes.
+    const dying = random() < 0.5 ? Math.floor(random() * 3) : Number.POSITIVE_INFINITY;
+    const log = logUntilDeath(harness, dying);
+    await harness.poll({ ...harness.context, log }).catch(() => undefined);
+    for (const key of harness.begunKeys) if (random() < 0.6) harness.tasks.end(key);
+  }
+  for (let i = 0; i < 4; i += 1) {
+    for (const key of harness.begunKeys) harness.tasks.end(key);
+    harness.nowMs += 5_000;
+    await harness.poll();
+  }
+}
+
+const timesUntilTwo = Array.from({ length: 24 }, (_, i) => new Date(Date.parse("2026-11-22T00:05:00Z") + i * 300_000));
+const keysUntilTwo = timesUntilTwo.map((time) => `nightly-${time.toISOString().replace(/[-:]|\.000/g, "")}`);
+
 it("a schedule loses no time and runs none twice for any process crashes and restarts", async () => {
   for (let seed = 1; seed <= seeds(10, 40); seed += 1) {
-    const random = seededRandom(seed);
     const harness = await setup("00:00:30", { cron: "*/5 * * * *", overlap: "queue" });
-    const ended = new Set<string>();
-    while (harness.nowMs < Date.parse("2026-11-22T02:00:00Z")) {
-      harness.nowMs += 1_000 + Math.floor(random() * 40_000);
-      // A process that dies has made any number of its moves: a look whose n-th write never comes.
-      const dying = random() < 0.5 ? Math.floor(random() * 3) : Number.POSITIVE_INFINITY;
-      const log = logUntilDeath(harness, dying);
-      await harness.poll({ ...harness.context, log }).catch(() => undefined);
-      for (const key of harness.begunKeys) {
-        if (random() < 0.6) {
-          ended.add(key);
-          harness.tasks.end(key);
-        }
-      }
-    }
-    for (let i = 0; i < 4; i += 1) {
-      for (const key of harness.begunKeys) harness.tasks.end(key);
-      harness.nowMs += 5_000;
-      await harness.poll();
-    }
-    const times = Array.from({ length: 24 }, (_, i) => new Date(Date.parse("2026-11-22T00:05:00Z") + i * 300_000));
-    const wanted = times.map((time) => `nightly-${time.toISOString().replace(/[-:]|\.000/g, "")}`);
-    const events = await harness.events();
-    const started = events.filter(({ type }) => type === "schedule.started").map(({ fields }) => fields.execution);
-    expect(new Set(harness.begunKeys).size).toBe(harness.begunKeys.length);
-    expect(started).toEqual(harness.begunKeys);
+    await pollWithDeaths(harness, seededRandom(seed));
+    const { begunKeys } = harness;
+    expect(new Set(begunKeys).size).toBe(begunKeys.length);
+    expect(await fieldsOf(harness, "schedule.started", "execution")).toEqual(begunKeys);
+    expect(await fieldsOf(harness, "schedule.completed", "schedule")).toHaveLength(begunKeys.length);
     // What was not started waited for one before and was overtaken by a later one.
-    expect(wanted).toEqual(expect.arrayContaining(harness.begunKeys));
-    expect(harness.begunKeys.at(-1)).toBe(wanted.at(-1));
+    expect(keysUntilTwo).toEqual(expect.arrayContaining(begunKeys));
+    expect(begunKeys.at(-1)).toBe(keysUntilTwo.at(-1));
     // Where no process was alive for a minute a time was missed, and made up for.
-    const missed = events.filter(({ type }) => type === "schedule.missed");
-    expect(missed.map(({ fields }) => fields.madeUp)).toEqual(missed.map(() => "yes"));
-    expect(events.filter(({ type }) => type === "schedule.completed")).toHaveLength(harness.begunKeys.length);
+    for (const madeUp of await fieldsOf(harness, "schedule.missed", "madeUp")) expect(madeUp).toBe("yes");
   }
 }, 600_000);
