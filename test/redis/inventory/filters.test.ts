@@ -135,24 +135,28 @@ it("fields beyond the room of the index are filtered by their records", async ()
   expect((await redis.keys(`${keys.simsBitmaps(profile)}*`)).length).toBeLessThan(70);
 });
 
-it("a list in the order of a field has every selected SIM once, page by page, those without a value last", async () => {
-  const places = Array.from({ length: 40 }, (_, n) => n);
+describe("a list of selected SIMs", () => {
   const classes = ["s1.fast", "s1.slow", "s1.standard"];
-  const records = places.map((n) => ({
+  const records = Array.from({ length: 40 }, (_, n) => ({
     ...(n % 4 === 3 ? {} : { speedClass: classes[n % 3] }),
     status: n < 30 ? "active" : "ready",
   }));
-  const { profile, sims } = await setup(records);
-  const valueOf = (n: number): string => records[n]?.speedClass ?? "~";
-  const by = (sort: string): Promise<string[]> => listed(profile, "active", sort, 7);
-  const active = places.slice(0, 30);
-  const ascending = active.toSorted((a, b) => (valueOf(a) < valueOf(b) ? -1 : valueOf(a) > valueOf(b) ? 1 : a - b));
-  expect(await by("speedClass")).toEqual(ascending.map((n) => sims[n]));
-  const none = ascending.filter((n) => valueOf(n) === "~");
-  const descending = classes.toReversed().flatMap((one) => ascending.filter((n) => valueOf(n) === one));
-  expect(await by("-speedClass")).toEqual([...descending, ...none].map((n) => sims[n]));
-  const keysOfActive = active.map((n) => sims[n] ?? "");
-  expect(await by("-simId")).toEqual(keysOfActive.toSorted().toReversed());
+  const active = Array.from({ length: 30 }, (_, n) => n);
+  const placesOf = (speedClass: string | undefined) => active.filter((n) => records[n]?.speedClass === speedClass);
+
+  it("has each once in the order of a field, page by page, those without a value last", async () => {
+    const { profile, sims } = await setup(records);
+    const ascending = [...classes, undefined].flatMap(placesOf);
+    expect(await listed(profile, "active", "speedClass", 7)).toEqual(ascending.map((n) => sims[n]));
+    const descending = [...classes.toReversed(), undefined].flatMap(placesOf);
+    expect(await listed(profile, "active", "-speedClass", 7)).toEqual(descending.map((n) => sims[n]));
+  });
+
+  it("has each once in the order of their keys, page by page", async () => {
+    const { profile, sims } = await setup(records);
+    const keysOfActive = active.map((n) => sims[n] ?? "");
+    expect(await listed(profile, "active", "-simId", 7)).toEqual(keysOfActive.toSorted().toReversed());
+  });
 });
 
 it("a short list is sorted by any field, or by a time of the record", async () => {

@@ -56,7 +56,7 @@ it("a run starts whose head holds half of a character", async () => {
 });
 
 describe("runs in progress", () => {
-  it("a cancelled run is ending and its rows are pending until the last lease is released", async () => {
+  it("a cancelled run is ending and its rows are pending while a process holds a lease", async () => {
     const head = await submit(ledger, [[1, 1], [1]], { profile: "leased" });
     expect(await ledger.hold(head.runId, ["one"])).toBe("running");
     expect(await ledger.hold(head.runId, ["two"])).toBe("running");
@@ -66,6 +66,12 @@ describe("runs in progress", () => {
     await ledger.release(head.runId, "two");
     const ending = { state: "cancelled", isEnding: true, finishedAtMs: undefined, tally: { cancelled: 0, pending: 3 } };
     expect(await ledger.run(head.runId)).toMatchObject(ending);
+  });
+
+  it("a cancelled run ends when the last lease is released, and the rows without an outcome are cancelled", async () => {
+    const head = await submit(ledger, [[1, 1], [1]], { profile: "released" });
+    await ledger.hold(head.runId, ["one"]);
+    await ledger.move(head.runId, "cancelled", ["running"]);
     const endedAtMs = Number(await redis.hget(keys.run(head.runId), "finishedAtMs"));
     await systemClock.sleep(2);
     await ledger.settle(head, 0, [rowAs("done")], noCounts);
@@ -178,24 +184,30 @@ function realSettlement(_: number, place: number) {
 }
 
 describe("run events in the feed", () => {
-  it("the feed contains each state change of a run once with its counts", async () => {
+  const countsOf = ({ type, fields }: Event) => [type, fields.done, fields.pending, fields.by];
+
+  it("the feed contains each pause and resumption of a run once with its counts and user", async () => {
     const { own, readReported } = setup();
     const { runId } = await submit(own, [[1, 2], [1]], { submittedBy: "cli:anna" });
-    const run = { runId, profile: "default" };
     await own.move(runId, "paused", ["running", "paused"], { reason: "lunch", by: "cli:ben" });
     await own.move(runId, "paused", ["running", "paused"], { reason: "a long lunch" });
     await own.move(runId, "running", ["paused", "running"], { by: "cli:ben" });
-    await own.settle(run, 0, [rowAs("done"), rowAs("done", 1, 2)], noCounts);
-    await own.settle(run, 1, [rowAs("done")], noCounts);
-    await own.settle(run, 1, [rowAs("done")], noCounts);
-    await own.move(runId, "cancelled", ["running"]).catch(() => undefined);
-    const reported = await readReported(runId);
-    expect(reported.map(({ type, fields }) => [type, fields.done, fields.pending, fields.by])).toEqual([
+    expect((await readReported(runId)).map(countsOf)).toEqual([
       ["run.submitted", "0", "4", "cli:anna"],
       ["run.paused", "0", "4", "cli:ben"],
       ["run.resumed", "0", "4", "cli:ben"],
-      ["run.completed", "4", "0", undefined],
     ]);
+  });
+
+  it("the feed contains the completion of a run once with its counts", async () => {
+    const { own, readReported } = setup();
+    const { runId } = await submit(own, [[1, 2], [1]]);
+    const run = { runId, profile: "default" };
+    await own.settle(run, 0, [rowAs("done"), rowAs("done", 1, 2)], noCounts);
+    for (let times = 0; times < 2; times += 1) await own.settle(run, 1, [rowAs("done")], noCounts);
+    await own.move(runId, "cancelled", ["running"]).catch(() => undefined);
+    const [, ...afterSubmission] = await readReported(runId);
+    expect(afterSubmission.map(countsOf)).toEqual([["run.completed", "4", "0", undefined]]);
   });
 
   it("the feed contains why a run was aborted and how many rows were cancelled", async () => {

@@ -177,14 +177,20 @@ it("a run of unsafe calls pauses after twenty lost answers in a row instead of l
   expect(outcomes.filter((outcome) => outcome === "pending")).toHaveLength(80 - calls.length);
 });
 
-it("a process that has lost its job takes back no mark of the one that took over", async () => {
-  const runId = await setup(sendSms);
+/** The calls of two processes, of which the second has taken over from the first, and has marked a row as sent. */
+async function takeOver(runId: string) {
   const callsOf = () =>
     new UnsafeCalls({ ledger, clock, runId, segment: 0, tries: new Map(), signal: new AbortController().signal });
   const [first, second] = [callsOf(), callsOf()];
   await first.markSent(0);
   await first.unmark(0);
   await second.markSent(0);
+  return { first, second };
+}
+
+it("a process that has lost its job takes back no mark of the one that took over", async () => {
+  const runId = await setup(sendSms);
+  const { first, second } = await takeOver(runId);
   const mark = (await work.triesOf(runId)).get(0);
   // Late writes of the first process: its response was a 429, or its record is to be read later.
   await first.unmark(0);
