@@ -161,7 +161,7 @@ async function dropFiles(dropped: Dropped, random: () => number): Promise<void> 
   await new Promise((resolve) => setTimeout(resolve, random() * 160));
 }
 
-/** Waits until all files have ended, and a watcher has stopped by itself, with the reports and sweeps that it started. */
+/** Waits until all files have ended, and a watcher has stopped, with the reports and sweeps that it started. */
 async function finish(dropped: Dropped, seed: number, watcher: ChildProcess): Promise<void> {
   await until(`all files of seed ${seed} have ended`, () => dropped.isOver);
   const gone = once(watcher, "exit");

@@ -223,7 +223,7 @@ function* randomFilters(): Generator<Random> {
   for (let seed = 0; seed < filters / 500; seed += 1) yield* fc.sample(filter, { numRuns: 500, seed });
 }
 
-/** Compares what a filter selects, and each fourth time their count, with what it means. @returns how many SIMs it means */
+/** Compares what a filter selects, and at times its count, with what it means. @returns how many SIMs that are */
 async function compare({ text, selected }: Random, nth: number): Promise<number> {
   const presence = (["listed", "gone", "all"] as const)[nth % 3] as SimPresence;
   const isPresent = (place: number): boolean => presence === "all" || isGone(place) === (presence === "gone");

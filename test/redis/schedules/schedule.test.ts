@@ -348,7 +348,7 @@ describe("scheduled times during a freeze", () => {
   });
 });
 
-/** Polls every few seconds until 02:00 while tasks end, by processes of which each second one dies at one of its moves. */
+/** Polls until 02:00 while tasks end, by processes of which each second one dies at one of its moves. */
 async function pollWithDeaths(harness: ScheduleDeps, random: () => number): Promise<void> {
   while (harness.nowMs < Date.parse("2026-11-22T02:00:00Z")) {
     harness.nowMs += 1_000 + Math.floor(random() * 40_000);
