@@ -283,13 +283,11 @@ async function awaitQuiet(step: AuthKeyStep): Promise<AuthKeyResult> {
   const workers = workersWith(oldId, await deps.users.list(profile));
   const isUsedHere = deps.inUseHere() === oldId;
   const usedAtMs = key.lastUsedAtMs ?? 0;
-  const startOver = (why: string, used: AuthKeyChange = {}) => {
-    const reason = `waiting until ${oldId} is unused; ${why}`;
-    return wait<AuthKeyChange>({ delayMs: everyMs, reason, change: { quietSinceMs: "now", ...used } });
-  };
   if (workers.length > 0 || isUsedHere || usedAtMs > lastUsedAtMs) {
     const who = isUsedHere ? "this process" : workers.join(", ") || "another program";
-    return startOver(`${who} still uses it`, usedAtMs > 0 ? { lastUsedAtMs: usedAtMs } : {});
+    const reason = `waiting until ${oldId} is unused; ${who} still uses it`;
+    const used: AuthKeyChange = usedAtMs > 0 ? { lastUsedAtMs: usedAtMs } : {};
+    return wait<AuthKeyChange>({ delayMs: everyMs, reason, change: { quietSinceMs: "now", ...used } });
   }
   const leftMs = quietSinceMs + deps.quietMs - (await deps.log.nowMs());
   if (leftMs > 0) {
@@ -297,8 +295,7 @@ async function awaitQuiet(step: AuthKeyStep): Promise<AuthKeyResult> {
     const reason = `waiting until ${untilWhen}: ${oldId} is revoked then if it stays unused`;
     return wait({ delayMs: Math.min(everyMs, leftMs), reason });
   }
-  const reply = await deps.log.move(record, { state: "revoking" }, { unused: oldId });
-  return reply === "used" ? startOver("it is in use again") : again;
+  return move({ state: "revoking" });
 }
 
 function revokeOld(step: AuthKeyStep): Promise<AuthKeyResult> {
