@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
@@ -146,8 +146,14 @@ describe("the embedded Redis", () => {
     expect(second).not.toBe(pid);
     expect(serversOf(dataDir)).toEqual([second]);
     await connections.close();
-    for (const one of leave.toReversed()) await one();
-    await until("the server stopped", () => isGone(second));
+  });
+
+  it("a second supervisor of the embedded Redis ends at once and starts no server", async () => {
+    await attach();
+    const pid = await serverPid();
+    const [shell = "", ...words] = readFileSync(`/proc/${parentOf(pid)}/cmdline`, "utf8").split("\0").slice(0, -1);
+    execFileSync(shell, words, { timeout: 5_000 }); // throws at the timeout
+    expect(serversOf(dataDir)).toEqual([pid]);
   });
 
   it("the embedded Redis uses a socket in its folder, and refuses a folder whose path is too long for one", async () => {
