@@ -151,7 +151,9 @@ describe("the embedded Redis", () => {
   it("a second supervisor of the embedded Redis ends at once and starts no server", async () => {
     await attach();
     const pid = await serverPid();
-    const [shell = "", ...words] = readFileSync(`/proc/${parentOf(pid)}/cmdline`, "utf8").split("\0").slice(0, -1);
+    const [shell = "", ...words] = readFileSync(`/proc/${parentOf(pid)}/cmdline`, "utf8")
+      .split("\0")
+      .slice(0, -1);
     execFileSync(shell, words, { timeout: 5_000 }); // throws at the timeout
     expect(serversOf(dataDir)).toEqual([pid]);
   });
