@@ -72,7 +72,9 @@ export async function once(
     if (isOther) await claims.write(own);
     const { ref, isDone } = isOther ? own : first;
     if (isDone === true) return await answer(exchange, creation, { replayed: await creation.show(ref) });
-    const isMade = async (): Promise<boolean> => !isNew && (await creation.exists?.(ref)) === true;
+    // What a rejected request asked for may be there by another's doing, as a plan that someone else has started.
+    const mayBeMade = !isNew && first.isRejected !== true;
+    const isMade = async (): Promise<boolean> => mayBeMade && (await creation.exists?.(ref)) === true;
     const unlessMade = async (thrown: unknown): Promise<undefined> => {
       if (!(thrown instanceof SimfleetError) || errorCatalogue[thrown.code].status >= 500) throw thrown;
       for (let left = conflicts.has(thrown.code) ? looks : 0; left > 0; left -= 1) {

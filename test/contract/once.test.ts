@@ -76,10 +76,9 @@ describe("requests with an Idempotency-Key", () => {
 
   test("a request rejected while another one with its Idempotency-Key is in progress leads to no second run", async () => {
     const before = await runIds();
-    const rejected = new SimfleetError("REQUEST_INVALID", "rejected");
     const submit = vi.spyOn(harness.runs, "submit").mockImplementationOnce(async (...given) => {
       // A second request is rejected, and a third one creates the run, before the first one does.
-      submit.mockRejectedValueOnce(rejected);
+      submit.mockRejectedValueOnce(new SimfleetError("REQUEST_INVALID", "rejected"));
       expect((await start("three", harness.csv(3))).status).toBe(400);
       submit.mockRestore();
       expect((await start("three", harness.csv(3))).status).toBe(202);
@@ -121,16 +120,18 @@ describe("requests with an Idempotency-Key", () => {
   });
 
   describe("at the same time", () => {
-    const post = (path: string) =>
-      harness.ask(path, { as: "operator", method: "POST", headers: { "idempotency-key": "at-once" } });
+    const post = (path: string, key = "at-once") =>
+      harness.ask(path, { as: "operator", method: "POST", headers: { "idempotency-key": key } });
 
-    test("requests with one Idempotency-Key start a plan once, and each gets its run", async () => {
+    test("requests with one Idempotency-Key start a plan once, and another key never does", async () => {
       const { planId } = (await (await harness.upload("/v1/plans", harness.csv(3))).json()) as { planId: string };
       const answers = await Promise.all([1, 2, 3].map(() => post(`/v1/runs?planId=${planId}`)));
       expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
       expect(await Promise.all(answers.map(async (answer) => (await runOf(answer)).runId))).toEqual(
         Array(3).fill(planId),
       );
+      const late = async () => (await post(`/v1/runs?planId=${planId}`, "late")).status;
+      expect([await late(), await late()]).toEqual([409, 409]);
     });
 
     test("requests with one Idempotency-Key trigger a schedule once", async () => {
