@@ -32,6 +32,7 @@ import { documentOfSim, exportLines, newestPage } from "#jobs/inventory/sims.ts"
 import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
 import { type ListedSims, SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { createLogger } from "#telemetry/logger.ts";
+import { inventoryKeys } from "#jobs/inventory/store/keys.ts";
 import { bytesOfKeys, cpuSecondsOf, cpuSecondsOfRedis, runMeasured, usedMemory } from "./memory.ts";
 import { startOwnRedis } from "./own-redis.ts";
 import { startSandboxProcess } from "./simfleet-process.ts";
@@ -238,8 +239,8 @@ async function bytesRow(
   { before, sims }: { before: number; sims: number },
 ): Promise<Table[number]> {
   const grown = ((await usedMemory(redis)) - before) / sims;
-  const ofKeys = (await bytesOfKeys(redis, `${keys.sims(profile)}*`)) / sims;
-  const ofRecords = ((await redis.memory("USAGE", keys.sims(profile), "SAMPLES", 0)) ?? 0) / sims;
+  const ofKeys = (await bytesOfKeys(redis, `${inventoryKeys(keys).records(profile)}*`)) / sims;
+  const ofRecords = ((await redis.memory("USAGE", inventoryKeys(keys).records(profile), "SAMPLES", 0)) ?? 0) / sims;
   return {
     records,
     SIMs: sims,

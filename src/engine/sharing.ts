@@ -6,6 +6,8 @@ import type { StoreDeps } from "./move-record.ts";
 
 /** Hash: profile to its fleet and `root` or `user`, and fleet to the name of its inventory. */
 export const sharingKey = (keys: StoreDeps["keys"]): string => keys.of("inventories");
+/** Hash: number of known and gone SIMs, the next ordinal, and the fields stored by the last complete sync. */
+export const inventoryHead = (keys: StoreDeps["keys"], name: string): string => keys.of("sims", name, "head");
 
 type Deps = Pick<StoreDeps, "redis" | "keys">;
 
@@ -71,5 +73,5 @@ export async function noteFleet(
   const name = now.nameOf(profile);
   // The others may have listed a part: the next sync, of this profile, counts as the first one.
   const seesMore = ![profile, freeName(profile)].includes(name) && now.seers(profile, settings).join() === profile;
-  if (seesMore) await redis.hdel(keys.simsHead(name), "settled");
+  if (seesMore) await redis.hdel(inventoryHead(keys, name), "settled");
 }

@@ -7,6 +7,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { seededShare } from "#sandbox/seeded.ts";
 import { Keys } from "#redis/keys.ts";
+import { runKeys } from "#jobs/runs/ledger/keys.ts";
 import { until } from "../support/until.ts";
 import { ask, askJson } from "./control.ts";
 import { dropFolderOf, droppedSims, type Stage } from "./stage/stage.ts";
@@ -105,7 +106,8 @@ export async function startRun({ stations, sandbox }: Stage, run: PlannedRun, se
 /** Resolves when the runs of the load are known to Redis. */
 export function untilSubmitted({ redis }: Stage): Promise<void> {
   const keys = new Keys();
-  const isSubmitted = async (): Promise<boolean> => (await redis.direct.zcard(keys.runs())) >= plannedRuns.length;
+  const isSubmitted = async (): Promise<boolean> =>
+    (await redis.direct.zcard(runKeys(keys).runs())) >= plannedRuns.length;
   return until("the load is submitted", isSubmitted, 60_000);
 }
 

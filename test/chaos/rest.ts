@@ -6,6 +6,8 @@ import { readdirSync } from "node:fs";
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
 import { deliveryKeys, eventIdAt } from "#jobs/webhooks/deliveries.ts";
+import { runKeys } from "#jobs/runs/ledger/keys.ts";
+import { inventoryKeys } from "#jobs/inventory/store/keys.ts";
 import { ask } from "./control.ts";
 import type { StartedRun } from "./load.ts";
 import { dropFolderOf, type Stage } from "./stage/stage.ts";
@@ -53,19 +55,22 @@ async function unrest(stage: Stage, started: readonly StartedRun[]): Promise<str
   } = stage;
   const left: string[] = [];
   for (const { worker } of stations) if (!worker.isReady) left.push(`worker ${worker.number} is not ready`);
-  for (const runId of new Set([...started.map((run) => run.runId), ...(await direct.zrange(keys.runs(), "0", "-1"))])) {
+  for (const runId of new Set([
+    ...started.map((run) => run.runId),
+    ...(await direct.zrange(runKeys(keys).runs(), "0", "-1")),
+  ])) {
     const { state, ...head } = await direct.hgetall(keys.run(runId));
     if (!overRuns.has(state ?? "")) left.push(`run ${runId} is ${state}: ${JSON.stringify(shortened(head))}`);
-    const hands = await direct.hlen(keys.runLeases(runId));
+    const hands = await direct.hlen(runKeys(keys).leases(runId));
     if (hands > 0) left.push(`${hands} leases on run ${runId}`);
   }
-  const sync = await direct.hgetall(keys.sync(profile));
+  const sync = await direct.hgetall(inventoryKeys(keys).sync(profile));
   if (sync.phase !== "finished" && sync.phase !== "failed") left.push(`the sync is ${JSON.stringify(shortened(sync))}`);
   const rotation = await direct.hgetall(keys.of("rotation", "mqtt"));
   if (!overRotations.has(rotation.state ?? "")) left.push(`the rotation is ${JSON.stringify(shortened(rotation))}`);
   const pending = await direct.zrange(deliveryKeys(keys, "ops").pending, "0", "-1", "WITHSCORES");
   if (pending.length > 0) left.push(`deliveries are pending: ${pending.join(" ")}`);
-  const locks = Object.values(await direct.hgetall(keys.simLocks(profile)));
+  const locks = Object.values(await direct.hgetall(inventoryKeys(keys).locks(profile)));
   for (const runId of new Set(locks.map((lock) => lock.split("\n", 1)[0] ?? ""))) {
     // Those of a cancelled run are released by a later sync.
     const state = await direct.hget(keys.run(runId), "state");

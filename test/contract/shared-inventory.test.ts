@@ -120,7 +120,7 @@ test("the inventory that a profile had before it came to share one is not shown,
   expect(await inventories(harness)).toEqual(["default", "robot"]);
   await sync(harness, "robot");
   expect(await listed(harness, "--profile", "robot")).toBe(sims);
-  await removeUnusedInventories(["default", "robot"], harness.app.kernel);
+  await removeUnusedInventories(["default", "robot"], { ...harness.app.kernel, ...harness.app.service(inventory) });
   expect(await inventories(harness)).toEqual(["default"]);
   const left = await redis.keys("{simfleet}:sims:robot*");
   expect(left).toEqual([]);

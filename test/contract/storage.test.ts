@@ -1,6 +1,7 @@
 /** The report on storage, the warning before Redis is full, runs that find no room, and runs that are deleted. */
 import type { StorageReport } from "#jobs/storage/contract.ts";
 import { storage } from "#jobs/storage/feature.ts";
+import { runKeys } from "#jobs/runs/ledger/keys.ts";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { answerOf, ControlHarness } from "./support/control-harness.ts";
@@ -67,7 +68,7 @@ describe("storage", () => {
     const runId = await endedRun();
     const { keys } = harness.app.kernel;
     await harness.redis().hset(keys.run(runId), "createdAtMs", 1, "finishedAtMs", 1);
-    await harness.redis().zadd(keys.runs(), 1, runId);
+    await harness.redis().zadd(runKeys(keys).runs(), 1, runId);
     await harness.app.work([], [storage]);
     await until("the run is removed", async () => (await harness.redis().exists(keys.run(runId))) === 0);
   });

@@ -14,6 +14,7 @@ import type { Kernel } from "#kernel/kernel.ts";
 import * as routes from "./contract.ts";
 import { countByValue } from "./sims.ts";
 import { Inventory, forgetGoneSims } from "./store/inventory.ts";
+import { inventoryKeys } from "./store/keys.ts";
 import { type SyncState, SyncLog, isSyncOver } from "./store/sync-record.ts";
 import { syncInventory } from "./work.ts";
 
@@ -118,6 +119,7 @@ function fleetCounts(
   { redis, keys, clock, keyColumnOf }: Kernel,
   { store, syncs }: { readonly store: Inventory; readonly syncs: SyncLog },
 ) {
+  const historyOf = inventoryKeys(keys).history;
   const kept = keepAnswers<routes.FleetReport>(clock, minKeptMs);
 
   /** Counts the fleet, for the dashboard and for scheduled reports. */
@@ -148,7 +150,7 @@ function fleetCounts(
   const remember = async (profile: string): Promise<void> => {
     const atMs = clock.wallMs();
     const slotMs = toSlot(atMs);
-    const key = keys.fleetHistory(profile);
+    const key = historyOf(profile);
     const { known } = await store.facts(profile);
     if (known === 0 || (await redis.zcount(key, slotMs, slotMs)) > 0) return;
     const { total, bySpeedClass } = await fleet(profile);
@@ -160,7 +162,7 @@ function fleetCounts(
   /** Counts of the fleet over time, oldest first; if two processes stored the same point, one of them. */
   const fleetPoints = async (profile: string, hours: number): Promise<routes.FleetPoint[]> => {
     const since = toSlot(clock.wallMs() - hours * 60 * minuteMs);
-    const texts = await redis.zrangebyscore(keys.fleetHistory(profile), since, "+inf");
+    const texts = await redis.zrangebyscore(historyOf(profile), since, "+inf");
     const points = texts.map((text) => JSON.parse(text) as StoredPoint);
     const distinct = new Map(points.map((point) => [toSlot(point.atMs), point])).values();
     return [...distinct].map(({ atMs, ...point }) => ({ at: new Date(atMs).toISOString(), ...point }));

@@ -2,22 +2,23 @@
 import { feature } from "#cli/feature.ts";
 import { events } from "./events.ts";
 import { credentials } from "#jobs/credentials/feature.ts";
+import { inventory } from "#jobs/inventory/feature.ts";
 
 export const storage = feature({
   name: "storage",
   data: { storage: ["storage", "profiles"] },
   events,
   kept: ({ retention }) => ({ profiles: retention.profileDays }),
-  needs: { credentials },
+  needs: { credentials, inventory },
   open: async (kernel, needs) => {
     const { storageService, sweepProfiles, watchStorage } = await import("./service.ts");
     const { logger, lifecycle } = kernel;
-    const service = storageService(kernel);
+    const service = storageService({ ...kernel, ...needs.inventory });
     return {
       service,
       routes: () => service.endpoints(),
       work: (_, host) => lifecycle.onStop("storage", watchStorage(service, logger, host)),
-      sweep: (now) => sweepProfiles(now, { ...kernel, rotations: needs.credentials.log }),
+      sweep: (now) => sweepProfiles(now, { ...kernel, ...needs.inventory, rotations: needs.credentials.log }),
       readings: async () => {
         const { usedBytes, limitBytes } = await service.memory();
         return [

@@ -7,6 +7,8 @@ import { type Endpoint, endpoint } from "#contract/route.ts";
 import { messageOf } from "#core/errors.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { Logger } from "#telemetry/logger.ts";
+import type { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { type SyncLog, isSyncOver } from "#jobs/inventory/store/sync-record.ts";
 import type { RotationLog } from "#jobs/credentials/record.ts";
 import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import type { Sweep, SweepHost, Swept } from "#engine/sweep.ts";
@@ -17,7 +19,9 @@ import { Script } from "#redis/script.ts";
 export type StorageService = ReturnType<typeof storageService>;
 
 export function storageService(
-  deps: Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "config" | "feed" | "features" | "keptDays">,
+  deps: Pick<Kernel, "redis" | "keys" | "bounds" | "clock" | "config" | "feed" | "features" | "keptDays"> & {
+    readonly syncs: SyncLog;
+  },
 ) {
   const { redis, keys, clock, config } = deps;
   const { retention } = config;
@@ -143,7 +147,12 @@ const profilesKey = (keys: Keys): string => keys.of("profiles");
 
 type Deps = Pick<Kernel, "redis" | "keys">;
 
-interface ProfileDeps extends Pick<Kernel, "redis" | "keys" | "config" | "features"> {
+interface InventoryDeps extends Deps {
+  readonly store: Inventory;
+  readonly syncs: SyncLog;
+}
+
+interface ProfileDeps extends InventoryDeps, Pick<Kernel, "config" | "features"> {
   readonly rotations: Pick<RotationLog, "records" | "forget">;
 }
 
@@ -155,13 +164,16 @@ export async function noteProfiles(profiles: readonly string[], nowMs: number, {
  * The noted profiles that are not among the configured ones, and since when no worker has had them and no sync of them
  * has started, longest unused first.
  */
-export async function formerProfiles(configured: readonly string[], { redis, keys }: Deps) {
+export async function formerProfiles(
+  configured: readonly string[],
+  { redis, keys, syncs }: Deps & Pick<InventoryDeps, "syncs">,
+) {
   const noted = await redis.zrange(profilesKey(keys), "0", "-1", "WITHSCORES");
   const former: { profile: string; sinceMs: number }[] = [];
   for (let at = 0; at < noted.length; at += 2) {
     const profile = noted[at] ?? "";
     if (configured.includes(profile)) continue;
-    const syncedAtMs = Number((await redis.hget(keys.sync(profile), "startedAtMs")) ?? 0);
+    const syncedAtMs = (await syncs.ofInventory(profile))?.startedAtMs ?? 0;
     former.push({ profile, sinceMs: Math.max(Number(noted[at + 1]), syncedAtMs) });
   }
   return former.sort((a, b) => a.sinceMs - b.sinceMs);
@@ -200,14 +212,17 @@ async function removeProfile(profile: string, { redis, keys, rotations, features
 }
 
 /** Removes the inventories that these profiles had before they shared one, and those that no profile has anymore. */
-export async function removeUnusedInventories(profiles: readonly string[], { redis, keys }: Deps): Promise<void> {
+export async function removeUnusedInventories(
+  profiles: readonly string[],
+  { redis, keys, store, syncs }: InventoryDeps,
+): Promise<void> {
   const { left, nameOf, names } = await readSharing({ redis, keys });
   const unshared = profiles.filter((profile) => nameOf(profile) !== profile && !names.has(profile));
   for (const name of [...left.values(), ...unshared]) {
-    const phase = (await redis.hget(keys.sync(name), "phase")) ?? "";
+    const sync = await syncs.ofInventory(name);
     // A sync that started in it continues in the shared one first.
-    if (unshared.includes(name) && ["listing", "sweeping"].includes(phase)) continue;
-    if ((await redis.exists(keys.simsHead(name), keys.simLocks(name), keys.sync(name))) === 0) continue;
+    if (unshared.includes(name) && sync !== undefined && !isSyncOver(sync)) continue;
+    if (sync === undefined && !(await store.isKept(name))) continue;
     await removeKeys("sims", name, { redis, keys });
   }
   if (left.size > 0) await redis.hdel(sharingKey(keys), ...left.keys());
@@ -251,7 +266,7 @@ async function* keysLike(start: string, { redis, keys }: Deps) {
   const pattern = `${keys.prefix.replaceAll(/[[\]*?\\]/g, "\\$&")}:${start}*`;
   let cursor = "0";
   do {
-    const reply = await measureScript.run(redis, [keys.runs()], [cursor, pattern, keysAtOnce, samples]);
+    const reply = await measureScript.run(redis, [profilesKey(keys)], [cursor, pattern, keysAtOnce, samples]);
     const [next, ...found] = reply as [string, ...(string | number)[]];
     for (let at = 0; at < found.length; at += 2) yield { key: String(found[at]), bytes: Number(found[at + 1]) };
     cursor = next;

@@ -5,6 +5,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Keys } from "#redis/keys.ts";
+import { runKeys } from "#jobs/runs/ledger/keys.ts";
 import { connections, secrets, type Stage } from "../stage/stage.ts";
 import { sleep } from "../time.ts";
 
@@ -26,7 +27,7 @@ export async function checkKeys({ redis: { direct } }: Stage, restMs: number): P
     const [next, found] = await direct.scan(cursor, "MATCH", `${keys.prefix}:*`, "COUNT", 1_000);
     cursor = next;
     for (const key of found) {
-      if (key.startsWith(keys.runDraft("")) && (await direct.pttl(key)) < 0) faults.push(`${key} has no end`);
+      if (key.startsWith(runKeys(keys).draft("")) && (await direct.pttl(key)) < 0) faults.push(`${key} has no end`);
       const [, runId] = /:run:([^:]+):segment:/.exec(key) ?? [];
       const isWhole = runId !== undefined && (await direct.hget(keys.run(runId), "state")) === "completed";
       if (isWhole) faults.push(`${key} is left of a run that is completed`);

@@ -6,6 +6,7 @@ import { type Filter, everySim, matches, parseFilter } from "#fleet/filter.ts";
 import { pickFields, textOf } from "#fleet/sim/sim-fields.ts";
 import { countSims, maxSorted, orderOf, sortedPage } from "#jobs/inventory/sims.ts";
 import { KnownSim, encodeRecord } from "#jobs/inventory/records/sim-record.ts";
+import { inventoryKeys } from "#jobs/inventory/store/keys.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { storesOn } from "./sync-harness.ts";
 
@@ -74,7 +75,7 @@ async function counted(profile: string, filter: Filter, search?: string): Promis
 
 /** The bitmaps of a field's values, and `dropped` if it has had too many. */
 async function indexOf(profile: string, name: string): Promise<string[]> {
-  const items = Object.keys(await redis.hgetall(keys.simsIndex(profile)));
+  const items = Object.keys(await redis.hgetall(inventoryKeys(keys).index(profile)));
   return items.flatMap((item) => {
     if (item === name) return ["dropped"];
     return item.startsWith(`${name}=`) ? [item.slice(name.length + 1)] : [];
@@ -92,7 +93,7 @@ describe("a field with more than 64 values", () => {
     const { profile } = await setup(records);
     expect(await indexOf(profile, "speedClass")).toHaveLength(64);
     expect(await indexOf(profile, "tags.asset")).toEqual(["dropped"]);
-    const bitmaps = await redis.keys(`${keys.simsBitmaps(profile)}*`);
+    const bitmaps = await redis.keys(`${inventoryKeys(keys).bitmaps(profile)}*`);
     // Those of the classes, of two states, of the site, of tags as an object, and of the SIMs that are listed.
     expect(bitmaps).toHaveLength(64 + 2 + 1 + 1 + 1);
   });
@@ -132,7 +133,7 @@ it("fields beyond the room of the index are filtered by their records", async ()
     expect(await found(profile, parseFilter(`tags.t${n}=on`))).toEqual([sims[n]]);
     expect(await counted(profile, parseFilter(`tags.t${n} not exists`))).toBe(99);
   }
-  expect((await redis.keys(`${keys.simsBitmaps(profile)}*`)).length).toBeLessThan(70);
+  expect((await redis.keys(`${inventoryKeys(keys).bitmaps(profile)}*`)).length).toBeLessThan(70);
 });
 
 describe("a list of selected SIMs", () => {

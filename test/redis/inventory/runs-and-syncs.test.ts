@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { pickFields } from "#fleet/sim/sim-fields.ts";
 import { fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
+import { inventoryKeys } from "#jobs/inventory/store/keys.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { lockOf, settledAs, submit } from "../ledger/run-of.ts";
@@ -159,7 +160,7 @@ describe("two rows of one SIM", () => {
 
   it("rows of one SIM have locks of their own, which end one by one, in one segment or in two", async () => {
     const { fleet, key, run, settleRest } = await setupLockedRows();
-    const locks = () => redis.hget(keys.simLocks(fleet.profile), key);
+    const locks = () => redis.hget(inventoryKeys(keys).locks(fleet.profile), key);
     expect((await locks())?.split("\n").toSorted()).toEqual([run.runId, "tags.a=a", "tags.c=c"].toSorted());
     await settleRest();
     expect(await locks()).toBeNull();
@@ -196,7 +197,7 @@ describe("syncs during a run", () => {
     expect(await fleet.events(["sim.changed"])).toMatchObject([{ sim: key, by: "run", cause: run.runId }]);
     await settle(fleet, run, key, { simId: key, speedClass: "s1.fast" });
     expect(await fleet.events(["sim.changed"])).toHaveLength(1);
-    expect(await redis.hlen(keys.simLocks(fleet.profile))).toBe(0);
+    expect(await redis.hlen(inventoryKeys(keys).locks(fleet.profile))).toBe(0);
   });
 
   it("a sync treats a class other than the locked one as external, and every class once the row is settled", async () => {
@@ -223,7 +224,7 @@ describe("syncs during a run", () => {
     for (const { runId } of [just, long]) await fleet.ledger.move(runId, "cancelled", ["running"]);
     await redis.hset(keys.run(long.runId), "finishedAtMs", Date.now() - 3_600_000);
     await fleet.sync();
-    expect(await redis.hgetall(keys.simLocks(fleet.profile))).toEqual({
+    expect(await redis.hgetall(inventoryKeys(keys).locks(fleet.profile))).toEqual({
       [first ?? ""]: `${just.runId}\nspeedClass=s1.fast`,
     });
   });
@@ -234,7 +235,7 @@ describe("syncs during a run", () => {
     await fleet.ledger.lock(first, lockOf([key, "s1.fast"]));
     await fleet.ledger.lock(second, lockOf([key, "s1.slow"]));
     await settle(fleet, first, key, { simId: key, speedClass: "s1.fast" });
-    expect(await redis.hget(keys.simLocks(fleet.profile), key)).toBe(`${second.runId}\nspeedClass=s1.slow`);
+    expect(await redis.hget(inventoryKeys(keys).locks(fleet.profile), key)).toBe(`${second.runId}\nspeedClass=s1.slow`);
   });
 });
 

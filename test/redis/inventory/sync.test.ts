@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseRecordPath } from "#fleet/sim/record-path.ts";
+import { inventoryKeys } from "#jobs/inventory/store/keys.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { answer, quotaHeaders, startOpenPlatform, type Handler, clientTo } from "../../unit/api/support.ts";
 import { FleetHarness, type FleetOptions, refusalIn } from "./fleet-harness.ts";
@@ -131,7 +132,7 @@ describe("sync of the entire fleet", () => {
     const fleet = await setup(nested);
     await fleet.sync();
     await syncFields(fleet, ["profiles", "imsi"]);
-    const dump = JSON.stringify(await redis.hgetall(keys.sims(fleet.profile)));
+    const dump = JSON.stringify(await redis.hgetall(inventoryKeys(keys).records(fleet.profile)));
     expect(dump).toContain("primaryImsi");
     expect(dump).not.toContain("arcClientPeerPrivateKey");
     const secrets = Array.from({ length: 40 }, (_, place) => secretOf(fleet, place));
@@ -319,7 +320,7 @@ describe("interrupted syncs", () => {
   it("a sync starts again if the platform no longer knows the cursor", async () => {
     const fleet = await setup({ sims: 60, pageSize: 10, latencyMs: 2 });
     const { state } = await fleet.sync({ signal: afterPages(fleet, 3) });
-    await redis.hset(keys.sync(fleet.profile), "cursor", "a-cursor-of-long-ago");
+    await redis.hset(inventoryKeys(keys).sync(fleet.profile), "cursor", "a-cursor-of-long-ago");
     const again = await fleet.sync();
     expect(again.state).toMatchObject({ phase: "finished", sims: 60, gone: 0 });
     expect(again.state.syncId).not.toBe(state.syncId);

@@ -8,6 +8,7 @@ import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { readWhenEnded } from "#jobs/runs/results/sent-rows.ts";
 import { retrySource } from "#jobs/runs/follow-up.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import { runKeys } from "#jobs/runs/ledger/keys.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
@@ -52,11 +53,11 @@ it("a segment whose process died after its last row was settled is packed by the
   const head = await submit(ledger, [[1, 1]]);
   await ledger.settle(head, 0, [rowAs("done", 0), rowAs("done", 1)], { calls: 2, throttled: 0 });
   expect(await ledger.state(head.runId)).toBe("completed");
-  expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(1);
+  expect(await redis.exists(runKeys(keys).outcomes(head.runId, 0))).toBe(1);
   const context = workContext(collaborators, { account: () => Promise.reject(new Error("no call")) as never });
   const result = await execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   expect(result).toEqual({ kind: "parked" });
-  expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(0);
+  expect(await redis.exists(runKeys(keys).outcomes(head.runId, 0))).toBe(0);
   expect(await ledger.finishedSegments(head.runId)).toEqual(new Set([0]));
   expect(await outcomes(head.runId)).toEqual(["done", "done"]);
 });
@@ -103,7 +104,7 @@ it("a run that has ended starts no new work", async () => {
   await ledger.move(head.runId, "cancelled", ["running"]);
   const watch = new RunWatch({ ledger });
   expect(await watch.enter(head.runId)).toBeUndefined();
-  expect(await redis.exists(keys.runLeases(head.runId))).toBe(0);
+  expect(await redis.exists(runKeys(keys).leases(head.runId))).toBe(0);
 });
 
 it("a cancelled row notes that a response to its call was lost", async () => {

@@ -5,6 +5,7 @@ import type { Event } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { StoredRow } from "#jobs/runs/ledger/packing.ts";
+import { runKeys } from "#jobs/runs/ledger/keys.ts";
 import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { begunAtMs, keptBounds, rowAs, runOf, submit, wavesOf } from "./run-of.ts";
 
@@ -28,12 +29,12 @@ describe("the submission of a run", () => {
   it("a run draft expires until it is committed and is not listed before", async () => {
     const { head, segments } = runOf([[1, 1]]);
     await ledger.draftSegment(head.runId, 0, segments[0] ?? []);
-    const seconds = await redis.ttl(keys.runDraft(head.runId));
+    const seconds = await redis.ttl(runKeys(keys).draft(head.runId));
     expect(seconds).toBeGreaterThan(3_000);
     expect(seconds).toBeLessThanOrEqual(3_600);
     await expect(ledger.run(head.runId)).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
     await ledger.commit(head, "running", head.runId);
-    expect(await redis.ttl(keys.runInput(head.runId))).toBe(-1);
+    expect(await redis.ttl(runKeys(keys).input(head.runId))).toBe(-1);
     expect(await ledger.run(head.runId)).toMatchObject({ ...head, state: "running", startedAtMs: begunAtMs });
     expect((await ledger.segment(head, 0)).rows).toEqual(segments[0]);
   });
@@ -52,7 +53,7 @@ describe("the submission of a run", () => {
 
 it("a run starts whose head holds half of a character", async () => {
   const { runId } = await submit(ledger, [[1]], { changes: [{ to: "x\ud83d", count: 1 }] });
-  expect(await redis.smembers(keys.runsStarted())).toContain(runId);
+  expect(await redis.smembers(runKeys(keys).started())).toContain(runId);
 });
 
 describe("runs in progress", () => {
@@ -87,9 +88,9 @@ describe("runs in progress", () => {
     await ledger.move(head.runId, "cancelled", ["running"]);
     const now = await redis.time();
     const past = Number(now[0]) * 1_000 - 1;
-    await redis.hset(keys.runLeases(head.runId), "killed", past, "alive", past + 5_000);
+    await redis.hset(runKeys(keys).leases(head.runId), "killed", past, "alive", past + 5_000);
     expect((await ledger.run(head.runId)).isEnding).toBe(true);
-    expect(await redis.pttl(keys.runLeases(head.runId))).toBeGreaterThan(5_000);
+    expect(await redis.pttl(runKeys(keys).leases(head.runId))).toBeGreaterThan(5_000);
     await ledger.release(head.runId, "alive");
     expect(await ledger.run(head.runId)).toMatchObject({ isEnding: false, tally: { cancelled: 2 } });
   });
@@ -140,7 +141,7 @@ describe("the list of runs", () => {
     const seen: string[] = [];
     for await (const { runId } of own.newest(undefined, 2)) {
       seen.push(runId);
-      if (seen.length === 2) await redis.zrem(space.runs(), runId);
+      if (seen.length === 2) await redis.zrem(runKeys(space).runs(), runId);
     }
     expect(seen).toHaveLength(5);
   });
@@ -238,8 +239,8 @@ describe("run events in the feed", () => {
     expect(await own.commit(head, "awaiting-approval", head.runId)).toBe("committed");
     await own.draftSegment("again", 0, segments[0] ?? []);
     expect(await own.commit(head, "running", "again")).toBe("exists");
-    expect(await redis.exists(ownKeys.runDraft("again"))).toBe(0);
-    expect(await redis.ttl(ownKeys.runInput(head.runId))).toBe(-1);
+    expect(await redis.exists(runKeys(ownKeys).draft("again"))).toBe(0);
+    expect(await redis.ttl(runKeys(ownKeys).input(head.runId))).toBe(-1);
     expect(await own.run(head.runId)).toMatchObject({ state: "awaiting-approval", startedAtMs: undefined });
     await own.move(head.runId, "running", ["awaiting-approval"], { by: "cli:ben" });
     const types = (await readReported(head.runId)).map(({ type }) => type);

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { Limiter } from "#limiter/limiter.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { runKeys } from "#jobs/runs/ledger/keys.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { submit } from "./run-of.ts";
@@ -30,6 +31,6 @@ it("a running run is found again, however many have come after it", async () => 
   const { ledger } = runServiceOn({ redis, keys });
   const old = await submit(ledger, [[1]], { createdAtMs: 1 });
   const later = Array.from({ length: 1_000 }, (_, n) => [2_000 + n, `r-later-${n}`]);
-  await redis.zadd(keys.runs(), ...later.flat());
+  await redis.zadd(runKeys(keys).runs(), ...later.flat());
   expect((await ledger.running()).map(({ runId }) => runId)).toContain(old.runId);
 });

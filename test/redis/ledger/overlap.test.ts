@@ -10,6 +10,7 @@ import { compareDraft, overlapSettler } from "#jobs/runs/overlap.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import { ServiceTasks } from "#jobs/tasks/tasks.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
+import { runKeys } from "#jobs/runs/ledger/keys.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
@@ -122,7 +123,7 @@ describe("two runs that set the same field", () => {
     const newer = await fleet.start([["b"]], ["fast"]);
     await fleet.work(newer);
     expect(await ledger.state(newer.runId)).toBe("completed");
-    await redis.unlink(keys.run(newer.runId), keys.runInput(newer.runId));
+    await redis.unlink(keys.run(newer.runId), runKeys(keys).input(newer.runId));
     await service.control.resume(older.runId);
     await fleet.work(older);
     expect(await rowsOf(older)).toEqual(["a done", `b superseded by run ${newer.runId}`]);
@@ -171,7 +172,7 @@ describe("two runs that set the same field", () => {
     await service.control.pause(older.runId);
     const newer = await fleet.start([["b"]], ["fast"]);
     await service.control.cancel(newer.runId);
-    await redis.unlink(keys.run(newer.runId), keys.runInput(newer.runId));
+    await redis.unlink(keys.run(newer.runId), runKeys(keys).input(newer.runId));
     await service.control.resume(older.runId);
     await fleet.work(older);
     expect(await rowsOf(older)).toEqual(["a done", `b superseded by run ${newer.runId}`]);
@@ -409,7 +410,7 @@ describe.each([
 it("a newer run that was deleted meanwhile does not stop the older one", async () => {
   const { fleet, older } = await setup([["a"]]);
   const newer = await fleet.start([["a"]], ["fast"]);
-  await redis.unlink(keys.run(newer.runId), keys.runInput(newer.runId));
+  await redis.unlink(keys.run(newer.runId), runKeys(keys).input(newer.runId));
   await fleet.work(older);
   expect(await rowsOf(older)).toEqual(["a done"]);
 });

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
+import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { storageService } from "#jobs/storage/service.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -15,7 +16,7 @@ function setup({ processDays = 0, lastSweepDays = 0 }) {
   const nowMs = (): number => systemClock.wallMs();
   const clock = { ...systemClock, wallMs: () => nowMs() + processDays * dayMs };
   const kernel = kernelOf({ ...place, bounds: keptBounds, clock });
-  const storage = storageService({ ...kernel, feed: new Feed(kernel) });
+  const storage = storageService({ ...kernel, feed: new Feed(kernel), syncs: new SyncLog(kernel) });
   const all = { sweep: () => Promise.resolve({ counts: {}, problems: [] }) };
   const sweepOnce = async () => {
     await place.redis.del(place.keys.of("storage", "swept"));

@@ -3,8 +3,10 @@ import { expect, it } from "vitest";
 import { features } from "#features.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { simsPerChunk } from "#jobs/inventory/store/inventory.ts";
+import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { formerProfiles, noteProfiles } from "#jobs/storage/service.ts";
 import type { Keys } from "#redis/keys.ts";
+import { inventoryKeys } from "#jobs/inventory/store/keys.ts";
 import { begunAtMs, keptBounds } from "../ledger/run-of.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { storageHarness } from "./storage-harness.ts";
@@ -25,15 +27,16 @@ async function rotate(profile: string, state: "done" | "planned", { keys }: { ke
 async function setup(state: "done" | "planned" = "done") {
   const harness = storageHarness(place);
   const { keys } = harness;
+  const own = inventoryKeys(keys);
   const profile = "plant";
-  await redis.hset(keys.simsHead(profile), "next", simsPerChunk + 1, "known", simsPerChunk + 1);
-  await redis.hset(keys.sims(profile), "sim-1", "record");
-  for (const chunk of [0, 1]) await redis.set(keys.simsKeyOrder(profile, chunk), "keys");
+  await redis.hset(own.head(profile), "next", simsPerChunk + 1, "known", simsPerChunk + 1);
+  await redis.hset(own.records(profile), "sim-1", "record");
+  for (const chunk of [0, 1]) await redis.set(own.keyOrder(profile, chunk), "keys");
   await redis.hset(keys.quotaOwners(), profile, "OP1@host", "other", "OP1@host");
   await redis.hset(keys.of("inventories"), profile, "OP1@host.g.sims root", "OP1@host.g.sims", profile);
-  await redis.hset(keys.simsIndex(profile), "status=active", 1);
-  for (const bitmap of ["listed", 1]) await redis.setbit(`${keys.simsBitmaps(profile)}${bitmap}`, 0, 1);
-  await redis.hset(keys.sync(profile), "syncId", "s-1", "phase", "finished", "startedAtMs", begunAtMs);
+  await redis.hset(own.index(profile), "status=active", 1);
+  for (const bitmap of ["listed", 1]) await redis.setbit(`${own.bitmaps(profile)}${bitmap}`, 0, 1);
+  await redis.hset(own.sync(profile), "syncId", "s-1", "phase", "finished", "startedAtMs", begunAtMs);
   await rotate(profile, state, harness);
   for (const word of features.flatMap(({ profileData = [] }) => profileData))
     await redis.set(keys.of(word, profile, "a"), "");
@@ -42,15 +45,16 @@ async function setup(state: "done" | "planned" = "done") {
     const found = await redis.keys(`${keys.prefix}:*`);
     return found.filter((key) => /plant|mqtt|profiles/.test(key));
   };
-  return { harness, keys, profile, note, keysLeft };
+  const syncs = new SyncLog({ redis, keys, bounds: keptBounds });
+  return { harness, keys, syncs, profile, note, keysLeft };
 }
 
 it("all that is kept of a profile is removed when no worker has had it for long enough", async () => {
-  const { harness, note, keysLeft, keys } = await setup();
+  const { harness, note, keysLeft, keys, syncs } = await setup();
   await note();
   harness.pass(89);
   expect(await harness.sweep()).toMatchObject({ profiles: 0 });
-  expect(await formerProfiles(["default"], { redis, keys })).toEqual([{ profile: "plant", sinceMs: begunAtMs }]);
+  expect(await formerProfiles(["default"], { redis, keys, syncs })).toEqual([{ profile: "plant", sinceMs: begunAtMs }]);
   harness.pass(2);
   expect(await harness.sweep()).toMatchObject({ profiles: 1, problems: [] });
   expect(await keysLeft()).toEqual([]);
@@ -70,7 +74,7 @@ it("a profile that another worker has is kept", async () => {
 it("a profile that only commands sync is kept", async () => {
   const { harness, keys, note } = await setup();
   await note();
-  await redis.hset(keys.sync("plant"), "startedAtMs", begunAtMs + 60 * dayMs);
+  await redis.hset(inventoryKeys(keys).sync("plant"), "startedAtMs", begunAtMs + 60 * dayMs);
   harness.pass(91);
   expect(await harness.sweep()).toMatchObject({ profiles: 0 });
 });

@@ -85,11 +85,12 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
       const now = { nowMs, signal: new AbortController().signal };
       const runs = new Ledger(deps);
       const log = rotationLog(deps);
+      const inventories = { store: new Inventory(deps), syncs: new SyncLog(deps) };
       const swept = [
         await sweepRuns(now, { ...deps, ledger: runs, removal: runRemoval({ ...deps, ledger: runs }) }),
-        await sweepSims(now, { ...deps, store: new Inventory(deps), syncs: new SyncLog(deps) }),
+        await sweepSims(now, { ...deps, ...inventories }),
         await sweepRotations(now, { ...deps, log, rotations }),
-        await sweepProfiles(now, { ...deps, rotations: log }),
+        await sweepProfiles(now, { ...deps, ...inventories, rotations: log }),
       ];
       const counts: Partial<Record<string, number>> = Object.assign({}, ...swept.map((one) => one.counts));
       return { ...counts, rowsOfRuns: counts["rowsOfRuns"], problems: swept.flatMap(({ problems = [] }) => problems) };

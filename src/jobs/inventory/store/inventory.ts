@@ -20,12 +20,12 @@ import {
 import { systemClock } from "#core/time.ts";
 import { emitScriptPart } from "#events/feed.ts";
 import { problemScriptPart } from "#engine/problem.ts";
-import type { Keys } from "#redis/keys.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { type ScriptRunner, Script } from "#redis/script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { inventoryOf } from "#engine/sharing.ts";
 import { KnownSim, fieldTextIn, isGoneIn } from "../records/sim-record.ts";
+import { type InventoryKeys, inventoryKeys } from "./keys.ts";
 import { usageFields, withUsage } from "./usage.ts";
 
 export { fieldInputOf, fieldTextOf } from "../records/sim-record.ts";
@@ -74,20 +74,6 @@ export function inventoryScript(name: string): Script {
   return Script.load(...inventoryScriptParts, new URL(`./${name}`, import.meta.url));
 }
 
-/** The keys that `inventory(…)` in take.lua expects, in its order. */
-export function inventoryKeys(keys: Keys, profile: string): readonly string[] {
-  return [
-    keys.sims(profile),
-    keys.simsHead(profile),
-    keys.simsKeyOrder(profile),
-    keys.simsIndex(profile),
-    keys.simsSeen(profile),
-    keys.simLocks(profile),
-    keys.events(),
-    keys.simsBitmaps(profile),
-  ];
-}
-
 /** SIMs whose keys are in one string of the key order; take.lua knows it as well. */
 export const simsPerChunk = 4_096;
 
@@ -100,17 +86,24 @@ const readAtOnce = 500;
 
 export class Inventory {
   readonly #deps: Pick<StoreDeps, "redis" | "keys">;
+  readonly #keys: InventoryKeys;
 
   constructor(deps: Pick<StoreDeps, "redis" | "keys">) {
     this.#deps = deps;
+    this.#keys = inventoryKeys(deps.keys);
   }
 
   #name(profile: string): Promise<string> {
     return inventoryOf(this.#deps, profile);
   }
 
+  /** Whether SIMs, or locks on them, are stored in an inventory. */
+  async isKept(name: string): Promise<boolean> {
+    return (await this.#deps.redis.exists(this.#keys.head(name), this.#keys.locks(name))) > 0;
+  }
+
   async facts(profile: string) {
-    const head = await this.#deps.redis.hgetall(this.#deps.keys.simsHead(await this.#name(profile)));
+    const head = await this.#deps.redis.hgetall(this.#keys.head(await this.#name(profile)));
     return {
       /** Number of listed SIMs, and of SIMs that are gone. */
       known: Number(head.known ?? 0),
@@ -167,7 +160,7 @@ export class Inventory {
 
   /** Yields the ordinal and the IMSI of every SIM, including those that are gone; '' for none. */
   async *imsis(profile: string, keyColumn: KeyColumn): AsyncGenerator<readonly [number, string][]> {
-    const stored = this.#deps.keys.sims(await this.#name(profile));
+    const stored = this.#keys.records(await this.#name(profile));
     for await (const found of this.find(profile, everySim, { presence: "all", keyColumn })) {
       const keys = found.map(({ key }) => key);
       const imsis = keyColumn === "imsi" ? keys : await imsiScript.run(this.#deps.redis, [stored], keys);
@@ -205,7 +198,7 @@ export class Inventory {
   /** The indexed fields, in alphabetical order, and their values: each has a bitmap. */
   async indexedFields(profile: string) {
     const fields = new Map<string, Set<string>>();
-    for (const item of await this.#deps.redis.hkeys(this.#deps.keys.simsIndex(await this.#name(profile)))) {
+    for (const item of await this.#deps.redis.hkeys(this.#keys.index(await this.#name(profile)))) {
       const at = item.search(/[=:]/);
       const value = item.slice(at + 1);
       // An object has no value that could be chosen.
@@ -269,7 +262,7 @@ export class Inventory {
       const first = chunk * simsPerChunk;
       const ordinals = ordinalsIn(bits, first).filter((ordinal) => isInReach(ordinal, options));
       if (ordinals.length === 0) continue;
-      const order = this.#deps.keys.simsKeyOrder(await this.#name(profile), chunk);
+      const order = this.#keys.keyOrder(await this.#name(profile), chunk);
       const keys = ((await this.#deps.redis.get(order)) ?? "").split("\n");
       const found = ordinals
         .map((ordinal) => ({ ordinal, key: keys[ordinal - first] ?? forgottenKey }))
@@ -298,7 +291,7 @@ export class Inventory {
       eval: (...call) => this.#deps.redis.callBuffer("EVAL", ...call),
     };
     const name = await this.#name(profile);
-    const keys = [this.#deps.keys.simsIndex(name), this.#deps.keys.simsBitmaps(name)];
+    const keys = [this.#keys.index(name), this.#keys.bitmaps(name)];
     const fields = Map.groupBy([...parts.flatMap(conditionsIn), ...by], ({ field }) => field);
     const named = [...fields].flatMap(([field, conditions]) => {
       const values = findValues(conditions);
@@ -442,7 +435,7 @@ export async function forgetGoneSims(
     const old = found.filter(({ sim }) => (sim.goneAtMs ?? beforeMs) < beforeMs);
     for (const [chunk, sims] of Map.groupBy(old, ({ sim }) => Math.floor(sim.ordinal / simsPerChunk))) {
       const args = [profile, bounds.maxEvents, chunk, beforeMs, ...sims.map(({ key }) => key)];
-      removed += Number(await forgetScript.run(redis, inventoryKeys(keys, name), args));
+      removed += Number(await forgetScript.run(redis, inventoryKeys(keys).ofScripts(name), args));
     }
   }
   return removed;

@@ -11,7 +11,8 @@ import { type Problem, nextProblem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
 import { Script } from "#redis/script.ts";
 import { redisTimeMs } from "#redis/node.ts";
-import { inventoryKeys, inventoryScript } from "./inventory.ts";
+import { inventoryScript } from "./inventory.ts";
+import { type InventoryKeys, inventoryKeys } from "./keys.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { type SharingSettings, inventoryOf, readSharing } from "#engine/sharing.ts";
 import type { SyncReport } from "../contract.ts";
@@ -65,12 +66,14 @@ const kind: RecordKind<SyncState> = {
 
 export class SyncLog {
   readonly #deps: StoreDeps & { readonly config?: SharingSettings };
+  readonly #keys: InventoryKeys;
   readonly #records: RecordStore<SyncState>;
 
   /** @param deps without `config`, every profile sees all SIMs */
   constructor(deps: StoreDeps & { readonly config?: SharingSettings }) {
     this.#deps = deps;
-    this.#records = recordStore(kind, deps, (inventory) => deps.keys.sync(inventory));
+    this.#keys = inventoryKeys(deps.keys);
+    this.#records = recordStore(kind, deps, (inventory) => this.#keys.sync(inventory));
   }
 
   /**
@@ -100,6 +103,11 @@ export class SyncLog {
     return isLeft ? own : this.#records.get(name);
   }
 
+  /** The sync in progress in an inventory, or the last one; undefined if there never was one. */
+  ofInventory(name: string): Promise<SyncState | undefined> {
+    return this.#records.get(name);
+  }
+
   /**
    * Starts a sync again in the inventory that its profile has now.
    * @returns false if that is still the one in which it has started
@@ -107,8 +115,7 @@ export class SyncLog {
   async follow({ profile, inventory, syncId, startedBy }: SyncState): Promise<boolean> {
     if ((await inventoryOf(this.#deps, profile)) === inventory) return false;
     await this.begin(profile, syncId, "resume", startedBy);
-    const { redis, keys } = this.#deps;
-    await redis.unlink(keys.sync(inventory), keys.simsSeen(inventory));
+    await this.#deps.redis.unlink(this.#keys.sync(inventory), this.#keys.seen(inventory));
     return true;
   }
 
@@ -151,10 +158,10 @@ export class SyncLog {
 
   /** Compares SIMs with their records. @returns ordinals of those that are equal, and the others for take-page.lua */
   async #compare(profile: string, { keys, linesOf }: ListedSims, from: number) {
-    const { redis, keys: names } = this.#deps;
+    const { redis } = this.#deps;
     const slice = keys.slice(from, from + maxPerSlice);
     const stored =
-      slice.length === 0 ? [] : await redis.hmget(names.sims(await inventoryOf(this.#deps, profile)), ...slice);
+      slice.length === 0 ? [] : await redis.hmget(this.#keys.records(await inventoryOf(this.#deps, profile)), ...slice);
     const unchanged: number[] = [];
     const others: string[] = [];
     for (const [nth, key] of slice.entries()) {
@@ -208,7 +215,7 @@ export class SyncLog {
    */
   async releaseOldLocks(profile: string): Promise<void> {
     const { redis, keys } = this.#deps;
-    const key = keys.simLocks(await inventoryOf(this.#deps, profile));
+    const key = this.#keys.locks(await inventoryOf(this.#deps, profile));
     const locks = Map.groupBy(Object.entries(await redis.hgetall(key)), ([, lock]) => lock.split("\n", 1)[0] ?? "");
     const nowMs = await this.nowMs();
     for (const [runId, ofRun] of locks) {
@@ -225,8 +232,9 @@ export class SyncLog {
   }
 
   async #run(script: Script, profile: string, args: readonly (string | number)[]): Promise<unknown> {
-    const { redis, keys, bounds } = this.#deps;
+    const { redis, bounds } = this.#deps;
+    const keys = this.#keys;
     const name = await inventoryOf(this.#deps, profile);
-    return script.run(redis, [...inventoryKeys(keys, name), keys.sync(name)], [profile, bounds.maxEvents, ...args]);
+    return script.run(redis, [...keys.ofScripts(name), keys.sync(name)], [profile, bounds.maxEvents, ...args]);
   }
 }

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { StoreDeps } from "#engine/move-record.ts";
+import { inventoryKeys } from "./keys.ts";
 
 export const usagePeriods = ["day", "month"] as const;
 export type UsagePeriod = (typeof usagePeriods)[number];
@@ -18,9 +19,6 @@ const bytesAtOnce = 2 ** 18;
 /** SIMs whose usage is read in one piece. */
 const simsPerPiece = 256;
 
-const usageKey = ({ keys }: Deps, inventory: string, period: UsagePeriod): string =>
-  keys.of("sims", inventory, "usage", period);
-
 /**
  * Replaces the usage of all SIMs.
  * @param values bytes by ordinal
@@ -31,8 +29,9 @@ export async function writeUsage(
   inventory: string,
   { period, values, endMs }: { period: UsagePeriod; values: Float64Array; endMs: number },
 ): Promise<void> {
-  const { redis, keys } = deps;
-  const key = usageKey(deps, inventory, period);
+  const { redis } = deps;
+  const keys = inventoryKeys(deps.keys);
+  const key = keys.usage(inventory, period);
   // Another process can write as well.
   const written = `${key}:${randomUUID()}`;
   const bytes = Buffer.from(values.buffer);
@@ -44,16 +43,20 @@ export async function writeUsage(
   await redis.pexpireat(written, endMs);
   // It is gone already if its period ended during the export.
   if ((await redis.exists(written)) === 1) await redis.rename(written, key);
-  await redis.hset(keys.simsHead(inventory), "usage", "1");
+  await redis.hset(keys.head(inventory), "usage", "1");
   // What is in no record has no bitmap (index.lua): filters look at each SIM.
-  await redis.hset(keys.simsIndex(inventory), ...["usage", ...usageFields].flatMap((field) => [field, "-"]));
+  await redis.hset(keys.index(inventory), ...["usage", ...usageFields].flatMap((field) => [field, "-"]));
 }
 
 /** The records of SIMs, each with a line for each value of its usage, as sim-record.ts has them. */
 export async function withUsage(deps: Deps, inventory: string, sims: readonly string[]): Promise<(string | null)[]> {
-  const { redis, keys } = deps;
-  const stored = usagePeriods.map((period) => usageKey(deps, inventory, period));
-  const [records, present] = await Promise.all([redis.hmget(keys.sims(inventory), ...sims), redis.exists(...stored)]);
+  const { redis } = deps;
+  const keys = inventoryKeys(deps.keys);
+  const stored = usagePeriods.map((period) => keys.usage(inventory, period));
+  const [records, present] = await Promise.all([
+    redis.hmget(keys.records(inventory), ...sims),
+    redis.exists(...stored),
+  ]);
   if (present === 0) return records;
   const ordinals = records.map((record) => (record === null ? -1 : Number.parseInt(record, 10)));
   const lines = new Map<number, string>();

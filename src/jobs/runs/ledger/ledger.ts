@@ -11,9 +11,10 @@ import { secondMs } from "#core/time.ts";
 import { encodeName, encodeValue } from "#fleet/sim/field-text.ts";
 import { type RunState, isRunOver } from "#fleet/run.ts";
 import type { SimChange } from "#fleet/sim-operation/sim-operation.ts";
-import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
-import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory.ts";
+import { inventoryScriptParts } from "#jobs/inventory/store/inventory.ts";
+import { type InventoryKeys, inventoryKeys } from "#jobs/inventory/store/keys.ts";
+import { type RunKeys, runKeys } from "./keys.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import type { WaveCheck } from "../contract.ts";
@@ -94,13 +95,15 @@ export type SegmentState = Readonly<Awaited<ReturnType<Ledger["segment"]>>>;
 export class Ledger {
   readonly #deps: LedgerDeps;
   readonly #redis: Redis;
-  readonly #keys: Keys;
+  readonly #keys: RunKeys;
+  readonly #inventoryKeys: InventoryKeys;
   readonly #sharing: () => Promise<Sharing>;
 
   constructor(deps: LedgerDeps) {
     this.#deps = deps;
     this.#redis = deps.redis;
-    this.#keys = deps.keys;
+    this.#keys = runKeys(deps.keys);
+    this.#inventoryKeys = inventoryKeys(deps.keys);
     // Read once a second: a run at full speed writes outcomes a hundred times as often.
     const kept = keepAnswers<Sharing>(deps.clock, secondMs);
     this.#sharing = () => kept("", () => readSharing(deps));
@@ -108,14 +111,14 @@ export class Ledger {
 
   /** Stores a segment of a run that is being submitted; it expires unless the run is committed within the hour. */
   async draftSegment(draftId: string, segment: number, rows: readonly StoredRow[]): Promise<void> {
-    const key = this.#keys.runDraft(draftId);
+    const key = this.#keys.draft(draftId);
     const packed = await packRows(rows);
     failOnAny(await this.#redis.multi().hset(key, String(segment), packed).expire(key, draftSeconds).exec());
   }
 
   /** Reads back a segment of a draft, to write it again. @throws SimfleetError STORE_UNAVAILABLE if it has expired */
   async draftedSegment(draftId: string, segment: number, firstRow: number): Promise<StoredRow[]> {
-    const packed = await this.#redis.hgetBuffer(this.#keys.runDraft(draftId), String(segment));
+    const packed = await this.#redis.hgetBuffer(this.#keys.draft(draftId), String(segment));
     if (packed === null) throw expired(draftId);
     return unpackRows(packed, firstRow);
   }
@@ -145,11 +148,11 @@ export class Ledger {
   ): Promise<"committed" | "exists" | "expired"> {
     const { runId, segments, createdAtMs, submittedBy = "" } = head;
     const sourceId = head.retryOf ?? head.undoOf ?? "";
-    const input = this.#keys.runInput(runId);
-    const draft = draftId === undefined ? input : this.#keys.runDraft(draftId);
+    const input = this.#keys.input(runId);
+    const draft = draftId === undefined ? input : this.#keys.draft(draftId);
     // The same for a repeated command only.
     const attempt = draftId === undefined ? randomUUID() : draft;
-    const keys = [this.#keys.run(runId), draft, input, this.#keys.runs(), this.#keys.events(), this.#keys.plans()];
+    const keys = [this.#keys.run(runId), draft, input, this.#keys.runs(), this.#deps.keys.events(), this.#keys.plans()];
     if (takes.length > 0) keys.push(this.#keys.run(sourceId));
     const fields = Object.entries({
       ...encodeHead(head),
@@ -171,7 +174,7 @@ export class Ledger {
 
   /** Deletes drafts. */
   async discard(...draftIds: readonly string[]): Promise<void> {
-    await this.#redis.unlink(...draftIds.map((draftId) => this.#keys.runDraft(draftId)));
+    await this.#redis.unlink(...draftIds.map((draftId) => this.#keys.draft(draftId)));
   }
 
   /** @throws SimfleetError RUN_NOT_FOUND */
@@ -186,7 +189,7 @@ export class Ledger {
     const runs: RunRecord[] = [];
     for (let at = 0; at < runIds.length; at += readAtOnce) {
       const some = runIds.slice(at, at + readAtOnce);
-      const keys = some.flatMap((runId) => [this.#keys.run(runId), this.#keys.runLeases(runId)]);
+      const keys = some.flatMap((runId) => [this.#keys.run(runId), this.#keys.leases(runId)]);
       const heads = (await readScript.run(this.#redis, keys, [leaseMs])) as [string[], number][];
       for (const [pairs, hands] of heads) {
         const hash = fromPairs(pairs);
@@ -221,9 +224,9 @@ export class Ledger {
 
   /** The runs of a profile's account, or of all, that have started and are not over. */
   async active(profile?: string, but: ReadonlySet<string> = new Set()): Promise<RunRecord[]> {
-    const ids = (await this.#redis.smembers(this.#keys.runsStarted())).filter((runId) => !but.has(runId));
+    const ids = (await this.#redis.smembers(this.#keys.started())).filter((runId) => !but.has(runId));
     const runs = await this.read(ids.toSorted());
-    const owners = new Map(Object.entries(await this.#redis.hgetall(this.#keys.quotaOwners())));
+    const owners = new Map(Object.entries(await this.#redis.hgetall(this.#deps.keys.quotaOwners())));
     const ownerOf = (name: string): string => owners.get(name) ?? name;
     const isMeant = (run: RunRecord): boolean => profile === undefined || ownerOf(run.profile) === ownerOf(profile);
     return runs.filter((run) => !isRunOver(run.state) && isMeant(run));
@@ -231,19 +234,19 @@ export class Ledger {
 
   /** The runs that have yet to supersede rows, this one included, before it may make a call. */
   async blocking(runId: string): Promise<RunRecord[]> {
-    const ids = await this.#redis.smembers(this.#keys.runYields(runId));
+    const ids = await this.#redis.smembers(this.#keys.yields(runId));
     const runs = await this.read([runId, ...ids]);
     const blocking = runs.filter(({ supersedes }) => supersedes.length > 0);
     // Those that were deleted.
     const others = ids.filter((id) => !blocking.some((run) => run.runId === id));
-    if (others.length > 0) await this.#redis.srem(this.#keys.runYields(runId), others);
+    if (others.length > 0) await this.#redis.srem(this.#keys.yields(runId), others);
     return blocking;
   }
 
   /** Records that a run has superseded what it had to: it and the others may make calls. */
   async endSuperseding({ runId, supersedes }: Pick<RunRecord, "runId" | "supersedes">): Promise<void> {
     const ending = this.#redis.multi().hdel(this.#keys.run(runId), "supersedes");
-    for (const older of supersedes) ending.srem(this.#keys.runYields(older), runId);
+    for (const older of supersedes) ending.srem(this.#keys.yields(older), runId);
     failOnAny(await ending.exec());
   }
 
@@ -263,7 +266,7 @@ export class Ledger {
   async rowsOf(run: RunHead, key: string): Promise<number[]> {
     const found: number[] = [];
     for (const [segment, { firstRow }] of run.segments.entries()) {
-      const packed = await this.#redis.hgetBuffer(this.#keys.runInput(run.runId), String(segment));
+      const packed = await this.#redis.hgetBuffer(this.#keys.input(run.runId), String(segment));
       if (packed !== null) found.push(...indexesOf(key, packed, firstRow));
     }
     return found;
@@ -273,17 +276,17 @@ export class Ledger {
   async segment(run: RunHead, segment: number) {
     const keys = this.#keys;
     const [input, packed, open, tries] = await Promise.all([
-      this.#redis.hgetBuffer(keys.runInput(run.runId), String(segment)),
-      this.#redis.hgetBuffer(keys.runFinished(run.runId), String(segment)),
-      this.#redis.hgetall(keys.segmentOutcomes(run.runId, segment)),
-      this.#redis.hgetall(keys.segmentTries(run.runId, segment)),
+      this.#redis.hgetBuffer(keys.input(run.runId), String(segment)),
+      this.#redis.hgetBuffer(keys.finished(run.runId), String(segment)),
+      this.#redis.hgetall(keys.outcomes(run.runId, segment)),
+      this.#redis.hgetall(keys.tries(run.runId, segment)),
     ]);
     if (input === null) {
       assertHasRows(await this.run(run.runId));
       throw new SimfleetError("INTERNAL", `Rows of run ${run.runId} are missing in Redis (segment ${segment})`);
     }
     // The segment was packed between the two reads: its outcomes are now only in the packed form.
-    const late = packed ?? (await this.#redis.hgetBuffer(keys.runFinished(run.runId), String(segment)));
+    const late = packed ?? (await this.#redis.hgetBuffer(keys.finished(run.runId), String(segment)));
     return {
       rows: unpackRows(input, run.segments[segment]?.firstRow ?? 0),
       settled: late ? unpackOutcomes(late) : mapValues<Settled>(open),
@@ -293,7 +296,7 @@ export class Ledger {
 
   /** Numbers of the finished segments. */
   async finishedSegments(runId: string): Promise<Set<number>> {
-    return new Set((await this.#redis.hkeys(this.#keys.runFinished(runId))).map(Number));
+    return new Set((await this.#redis.hkeys(this.#keys.finished(runId))).map(Number));
   }
 
   /** Number of rows without an outcome; 0 if the run is gone. */
@@ -313,13 +316,13 @@ export class Ledger {
    *   may start
    */
   async hold(runId: string, hands: readonly string[]): Promise<RunState | "gone" | "yielding"> {
-    const keys = [this.#keys.run(runId), this.#keys.runLeases(runId), this.#keys.runYields(runId)];
+    const keys = [this.#keys.run(runId), this.#keys.leases(runId), this.#keys.yields(runId)];
     return (await holdScript.run(this.#redis, keys, [leaseMs, ...hands])) as RunState | "gone" | "yielding";
   }
 
   /** Releases a lease; call it when every outcome is written. */
   async release(runId: string, hand: string): Promise<void> {
-    await this.#redis.hdel(this.#keys.runLeases(runId), hand);
+    await this.#redis.hdel(this.#keys.leases(runId), hand);
   }
 
   /**
@@ -334,7 +337,7 @@ export class Ledger {
       return [key, lines.join("\n")];
     });
     const name = await inventoryOf(this.#deps, run.profile);
-    await lockScript.run(this.#redis, [this.#keys.simLocks(name)], [run.runId, ...locks]);
+    await lockScript.run(this.#redis, [this.#inventoryKeys.locks(name)], [run.runId, ...locks]);
   }
 
   /**
@@ -354,7 +357,7 @@ export class Ledger {
     for (const settlement of settlements) args.push(encodeSettlement(settlement));
     // Not that of the plan: the profile may have come to share another since.
     const name = (await this.#sharing()).nameOf(profile);
-    const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, name)];
+    const keys = [...this.#segmentKeys(runId, segment), ...this.#inventoryKeys.ofScripts(name)];
     const [state, pending, ended] = (await settleScript.run(this.#redis, keys, args)) as [
       RunState | "gone",
       number,
@@ -370,7 +373,7 @@ export class Ledger {
    */
   async recordTries(runId: string, segment: number, tries: ReadonlyMap<number, Tries>, owner: string | undefined = "") {
     const fields = [...tries].flatMap(([place, entry]) => [place, JSON.stringify(entry)]);
-    await recordTriesScript.run(this.#redis, [this.#keys.segmentTries(runId, segment)], [owner, ...fields]);
+    await recordTriesScript.run(this.#redis, [this.#keys.tries(runId, segment)], [owner, ...fields]);
   }
 
   /**
@@ -387,7 +390,7 @@ export class Ledger {
 
   /** Segments with rows that were tried and have no outcome, or had none when they were tried. */
   async triedSegments({ runId, segments }: RunHead): Promise<number[]> {
-    const reads = segments.map((_, segment) => this.#redis.exists(this.#keys.segmentTries(runId, segment)));
+    const reads = segments.map((_, segment) => this.#redis.exists(this.#keys.tries(runId, segment)));
     return (await Promise.all(reads)).flatMap((found, segment) => (found === 1 ? [segment] : []));
   }
 
@@ -398,7 +401,7 @@ export class Ledger {
 
   /** Records why no row of the run can be processed; the problem lasts until the next usable response. */
   async recordProblem(runId: string, { message, delayMs, isExpected = false, event }: RunProblem): Promise<void> {
-    const keys = [this.#keys.run(runId), this.#keys.events()];
+    const keys = [this.#keys.run(runId), this.#deps.keys.events()];
     const nowMs = this.#deps.clock.wallMs();
     const args = [nowMs, message, Math.ceil(nowMs + delayMs), runId, this.#deps.bounds.maxEvents];
     await problemScript.run(this.#redis, keys, [...args, isExpected ? "" : stalledAfterMs, event ?? ""]);
@@ -406,7 +409,7 @@ export class Ledger {
 
   /** Packs the outcomes of a segment if all its rows are settled; returns false otherwise. */
   async finishSegment({ runId, segments }: RunHead, segment: number): Promise<boolean> {
-    const outcomes = await this.#redis.hgetall(this.#keys.segmentOutcomes(runId, segment));
+    const outcomes = await this.#redis.hgetall(this.#keys.outcomes(runId, segment));
     const keys = [...this.#segmentKeys(runId, segment).slice(1), this.#keys.run(runId)];
     const callable = segments[segment]?.callable ?? 0;
     const args = [segment, Object.keys(outcomes).length, await packOutcomes(outcomes), callable];
@@ -427,7 +430,7 @@ export class Ledger {
     const { reason = "", by = "" } = options;
     const before = await moveScript.run(
       this.#redis,
-      [this.#keys.run(runId), this.#keys.events()],
+      [this.#keys.run(runId), this.#deps.keys.events()],
       [to, this.#deps.clock.wallMs(), reason, runId, this.#deps.bounds.maxEvents, by, ...from],
     );
     if (before === "gone") await this.run(runId);
@@ -438,7 +441,7 @@ export class Ledger {
 
   /** Notes which SIMs met the gate after a run's present wave: 1, or 0. @returns all that were noted within the hour */
   async noteGate({ runId, wave }: RunRecord, isMet: Record<string, 0 | 1> = {}): Promise<Record<string, string>> {
-    const key = this.#keys.of("run", runId, "gate", wave);
+    const key = this.#keys.gate(runId, wave);
     const isEmpty = Object.keys(isMet).length === 0;
     if (!isEmpty) failOnAny(await this.#redis.multi().hset(key, isMet).expire(key, draftSeconds).exec());
     return this.#redis.hgetall(key);
@@ -446,19 +449,14 @@ export class Ledger {
 
   /** Ends the soak of a wave and opens the next. @param reason why the run pauses before that; empty: it continues */
   async endWave({ runId, wave }: RunRecord, check: WaveCheck | undefined, reason: string): Promise<void> {
-    const keys = [this.#keys.run(runId), this.#keys.events(), this.#keys.runFinished(runId)];
+    const keys = [this.#keys.run(runId), this.#deps.keys.events(), this.#keys.finished(runId)];
     const found = check === undefined ? "" : JSON.stringify(check);
     await endWaveScript.run(this.#redis, keys, [wave, found, reason, runId, this.#deps.bounds.maxEvents]);
   }
 
   #segmentKeys(runId: string, segment: number): string[] {
     const keys = this.#keys;
-    return [
-      keys.run(runId),
-      keys.segmentOutcomes(runId, segment),
-      keys.segmentTries(runId, segment),
-      keys.runFinished(runId),
-    ];
+    return [keys.run(runId), keys.outcomes(runId, segment), keys.tries(runId, segment), keys.finished(runId)];
   }
 }
 

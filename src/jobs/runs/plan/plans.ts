@@ -10,6 +10,7 @@ import type { Filter } from "#fleet/filter.ts";
 import { Script } from "#redis/script.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { PlanDocument, PlanReport } from "../contract.ts";
+import { type RunKeys, runKeys } from "../ledger/keys.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RowGroup, RunHead, RunRecord } from "../ledger/run-record.ts";
 import { maxDangerous } from "../submit.ts";
@@ -42,9 +43,11 @@ type PlanDeps = Pick<Kernel, "redis" | "keys" | "clock" | "config"> & { readonly
 
 export class Plans {
   readonly #deps: PlanDeps;
+  readonly #keys: RunKeys;
 
   constructor(deps: PlanDeps) {
     this.#deps = deps;
+    this.#keys = runKeys(deps.keys);
   }
 
   /** @throws SimfleetError NOT_FOUND if it has expired, was started, or never was */
@@ -87,9 +90,9 @@ export class Plans {
 
   /** @throws SimfleetError NOT_FOUND */
   async remove(planId: string): Promise<void> {
-    const { redis, keys } = this.#deps;
-    const planKeys = [keys.run(planId), keys.runInput(planId), keys.plans()];
-    if ((await removeScript.run(redis, planKeys, [planId])) !== 1) throw missing(planId);
+    const keys = this.#keys;
+    const planKeys = [keys.run(planId), keys.input(planId), keys.plans()];
+    if ((await removeScript.run(this.#deps.redis, planKeys, [planId])) !== 1) throw missing(planId);
   }
 
   /**
@@ -97,7 +100,7 @@ export class Plans {
    * @throws SimfleetError PLAN_LIMIT when the caller has too many plans, or too many bytes of them
    */
   async reserve(by: string) {
-    const { redis, keys, clock, config } = this.#deps;
+    const { redis, clock, config } = this.#deps;
     const { plansPerCaller, planBytesPerCaller } = config.http;
     const id = `u-${randomUUID()}`;
     let bytes = 0;
@@ -123,17 +126,17 @@ export class Plans {
       /** Takes note of more bytes. @throws SimfleetError PLAN_LIMIT when they are too many */
       grow,
       /** Gives it back. */
-      release: () => redis.hdel(keys.plans(), id),
+      release: () => redis.hdel(this.#keys.plans(), id),
     };
   }
 
   /** @param room `limits`: none, if anything has room @returns `reserved`, or which limit its owner has reached */
   async #reserve(id: string, room: { by: string; bytes: number; limits?: readonly [number, number] }) {
-    const { redis, keys, clock } = this.#deps;
+    const { redis, clock } = this.#deps;
     const { by, bytes, limits = ["", ""] } = room;
     const nowMs = clock.wallMs();
     const args = [nowMs, id, nowMs + keepMs, bytes, by, ...limits];
-    return (await reserveScript.run(redis, [keys.plans()], args)) as
+    return (await reserveScript.run(redis, [this.#keys.plans()], args)) as
       | readonly ["reserved"]
       | readonly ["bytes"]
       | readonly ["plans", oldest: string, expiresAtMs: number];

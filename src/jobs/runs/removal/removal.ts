@@ -7,6 +7,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { makeMove } from "#engine/move-record.ts";
 import type { Kernel } from "#kernel/kernel.ts";
+import { runKeys } from "../ledger/keys.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunHead, RunRecord } from "../ledger/run-record.ts";
 
@@ -17,9 +18,10 @@ type Removed = Pick<RunHead, "runId" | "segments">;
 export type RunRemoval = ReturnType<typeof runRemoval>;
 
 export function runRemoval(deps: Pick<Kernel, "redis" | "keys" | "bounds" | "clock"> & { readonly ledger: Ledger }) {
-  const { redis, keys, clock, ledger } = deps;
+  const { redis, clock, ledger } = deps;
+  const keys = runKeys(deps.keys);
   /** Whether rows of a run are in Redis. */
-  const hasRows = async (runId: string): Promise<boolean> => (await redis.exists(keys.runInput(runId))) === 1;
+  const hasRows = async (runId: string): Promise<boolean> => (await redis.exists(keys.input(runId))) === 1;
 
   /**
    * Removes the inputs and outcomes of a run; its report stays, with its counts.
@@ -41,11 +43,11 @@ export function runRemoval(deps: Pick<Kernel, "redis" | "keys" | "bounds" | "clo
     const finished = await ledger.finishedSegments(runId);
     // A segment that is not finished has keys of its own.
     const open = segments.flatMap((_, segment) =>
-      finished.has(segment) ? [] : [keys.segmentOutcomes(runId, segment), keys.segmentTries(runId, segment)],
+      finished.has(segment) ? [] : [keys.outcomes(runId, segment), keys.tries(runId, segment)],
     );
     for (let at = 0; at < open.length; at += keysAtOnce) await redis.unlink(open.slice(at, at + keysAtOnce));
     // The input last: while it is there, the removal is not complete.
-    await redis.unlink(keys.runInput(runId), keys.runFinished(runId));
+    await redis.unlink(keys.input(runId), keys.finished(runId));
   };
 
   /** Removes a run with its rows. @throws SimfleetError RUN_STATE_CONFLICT */
@@ -54,7 +56,7 @@ export function runRemoval(deps: Pick<Kernel, "redis" | "keys" | "bounds" | "clo
     await removeRows(run);
     await redis
       .multi()
-      .unlink(keys.run(runId), keys.runLeases(runId), keys.runYields(runId), keys.pace(runId))
+      .unlink(keys.run(runId), keys.leases(runId), keys.yields(runId), deps.keys.pace(runId))
       .zrem(keys.runs(), runId)
       .exec();
   };
