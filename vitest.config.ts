@@ -53,7 +53,17 @@ const suites: Partial<Record<string, object>> = {
   unit: { include: ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"], exclude: bundled },
   source: { ...all, globalSetup: [redis], exclude: [...bundled, "test/e2e/**", "test/web/**"] },
   long: { ...all, include: withLongForm() },
+  // Modes of Vitest without `--mode`, and of tools that read this file.
+  test: all,
+  development: all,
+  production: all,
 };
+
+function suiteOf(mode: string): object {
+  const suite = suites[mode];
+  if (suite === undefined) throw new Error(`No suite is named ${mode}: ${Object.keys(suites).join(", ")}`);
+  return suite;
+}
 
 export default defineConfig(({ mode }) => ({
   test: {
@@ -75,7 +85,7 @@ export default defineConfig(({ mode }) => ({
         extends: true,
         test: {
           name: "simfleet",
-          ...(suites[isLong ? "long" : mode] ?? all),
+          ...suiteOf(isLong ? "long" : mode),
           experimental: { viteModuleRunner: false },
         },
       },

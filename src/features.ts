@@ -1,5 +1,4 @@
-/** All features, in the order of the help; a section may name entries of earlier ones. Each is a folder in src/jobs. */
-import { profiles } from "#jobs/profiles/feature.ts";
+/** All features, in the order of the help; a section may name entries of earlier ones. */
 import type { AnyFeature } from "#cli/feature.ts";
 import { events } from "#events/feature.ts";
 import { audit } from "#jobs/audit/feature.ts";
@@ -10,6 +9,7 @@ import { dropFolder } from "#jobs/drop-folder/feature.ts";
 import { freezes } from "#jobs/freezes/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 import { operations } from "#jobs/operations/feature.ts";
+import { profiles } from "#jobs/profiles/feature.ts";
 import { quota } from "#jobs/quota/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { schedules } from "#jobs/schedules/feature.ts";

@@ -191,7 +191,9 @@ function refuseEmptyValues(command: CommandUnknownOpts): void {
   const isEmpty = (name: string): boolean => !mayBeEmpty.has(name) && [values[name]].flat().includes("");
   const empty = command.options.find((option) => isEmpty(option.attributeName()));
   if (empty !== undefined) throw new SimfleetError("USAGE", `${empty.long} is empty: give it a value, or leave it out`);
-  if (command.args.includes("")) throw new SimfleetError("USAGE", "An argument is empty");
+  const at = command.args.indexOf("");
+  const argument = command.registeredArguments.at(Math.min(at, command.registeredArguments.length - 1));
+  if (at >= 0) throw new SimfleetError("USAGE", `The argument ${argument?.name() ?? ""} is empty: give it a value`);
 }
 
 /** `runs cancel` */

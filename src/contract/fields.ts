@@ -52,7 +52,7 @@ export function pageOf<const Name extends string, T>(name: Name, item: z.ZodType
   } & { nextCursor: z.ZodNullable<z.ZodString> });
 }
 
-/** Declares the route that lists a noun, page by page: `GET /webhooks`. */
+/** Declares the route that lists all there are of a noun at once: `GET /webhooks`. */
 export function listRoute<const Name extends string, T>(name: Name, item: z.ZodType<T>, summary: string) {
   return getRoute({ path: `/${name}`, summary, answer: pageOf(name, item) });
 }

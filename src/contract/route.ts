@@ -134,8 +134,8 @@ export interface Creation<T> {
   readonly show: (id: string) => Promise<T>;
   /** Whether an earlier attempt has created it, where creating it again would be rejected. */
   readonly exists?: (id: string) => Promise<boolean>;
-  /** Path below `/v1`. */
-  readonly pathOf?: (created: T) => string;
+  /** Path below `/v1`; its last part names what was created in the audit log. */
+  readonly pathOf: (created: T) => string;
   /** Hash of a file that was read beforehand, hex, to distinguish requests. */
   readonly sha256?: string;
   /** Takes back what was prepared: the request was carried out before, or cannot be. */

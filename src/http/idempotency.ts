@@ -118,7 +118,7 @@ function answer(
   const shown = replayed ?? created ?? {};
   if (replayed !== undefined) reply.header("idempotent-replayed", "true");
   if (created !== undefined && request.audit !== undefined) request.audit.about = aboutOf(route, created);
-  if (pathOf !== undefined) reply.header("location", `/v1${pathOf(shown)}`);
+  reply.header("location", `/v1${pathOf(shown)}`);
   return reply.code(route.status === 201 ? 201 : 202).send(shown);
 }
 

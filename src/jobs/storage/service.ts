@@ -253,6 +253,7 @@ async function storageParts(deps: Deps & Pick<Kernel, "features">) {
   );
   const parts = new Map<string, { bytes: number; keys: number }>();
   for await (const { key, bytes } of keysLike("", deps)) {
+    if (key === deps.keys.dataVersion()) continue;
     const [, word = ""] = key.slice(deps.keys.prefix.length).split(":", 2);
     const part = kinds.get(word) ?? word;
     const sum = parts.get(part) ?? { bytes: 0, keys: 0 };

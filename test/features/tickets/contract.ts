@@ -1,7 +1,7 @@
 /** The routes of tickets. */
 import { z } from "zod";
-import { id, instant, list } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { id, instant, listRoute } from "#contract/fields.ts";
+import { postRoute, route } from "#contract/route.ts";
 
 const ticket = z.object({
   ticketId: z.string(),
@@ -15,33 +15,22 @@ const ticket = z.object({
 export type TicketReport = Readonly<z.infer<typeof ticket>>;
 
 const ofQueue = z.strictObject({ queue: id.meta({ example: "support" }) });
-const shared = { tag: "tickets", params: ofQueue, answer: ticket } as const;
+const shared = { params: ofQueue, answer: ticket } as const;
 
-export const listTickets = route({
-  method: "GET",
-  path: "/tickets",
-  role: "viewer",
-  tag: "tickets",
-  summary: "List the current ticket of each queue",
-  answer: z.object({ tickets: list(ticket) }),
-});
+export const listTickets = listRoute("tickets", ticket, "List the current ticket of each queue");
 
-export const openTicket = route({
+export const openTicket = postRoute({
   ...shared,
-  method: "POST",
   path: "/tickets/:queue",
-  role: "operator",
   summary: "Open a ticket, or get the one that is open",
   did: "opened the ticket of",
   body: z.strictObject({ subject: z.string().min(1).max(100) }).meta({ example: { subject: "late" } }),
   status: 201,
 });
 
-export const answerTicket = route({
+export const answerTicket = postRoute({
   ...shared,
-  method: "POST",
   path: "/tickets/:queue/answer",
-  role: "operator",
   did: "answered the ticket of",
   summary: "Answer a ticket",
 });

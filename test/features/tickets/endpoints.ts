@@ -40,7 +40,7 @@ export function ticketEndpoints(deps: {
   return [
     endpoint(routes.listTickets, async () => {
       const tickets = await Promise.all(Object.keys(queues).map((queue) => store.get(queue)));
-      return { tickets: tickets.filter((ticket) => ticket !== undefined).map(reportOf) };
+      return { tickets: tickets.filter((ticket) => ticket !== undefined).map(reportOf), nextCursor: null };
     }),
     creating(routes.openTicket, ({ params: { queue }, body: { subject }, by }) => ({
       newId,

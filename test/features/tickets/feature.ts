@@ -12,7 +12,7 @@ export const tickets = feature({
   commands: {
     tickets: {
       group: "operate",
-      summary: "tickets, one at a time for each queue",
+      summary: "Manage tickets, one at a time for each queue",
       load: async (context) => (await import("./commands.ts")).ticketsCommand(context),
     },
   },
