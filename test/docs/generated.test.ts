@@ -44,6 +44,20 @@ it("every promise of docs/security.md has a test and every listed test shows one
   expect(new Set(shownPromises().map(({ promise }) => promise))).toEqual(new Set(promised));
 });
 
+it("the table of docs/redis.md has each setting that keeps data for days, with its default", () => {
+  const kept = settingsOf(configSchema).filter(({ path }) => /^(retention\.\w+Days|\w+\.keepDays)$/.test(path));
+  const rows = read("docs/redis.md").split("\n");
+  for (const { path, schema } of kept) {
+    const row = rows.find((line) => line.startsWith("|") && line.includes(`\`${path}\``));
+    expect(row, path).toMatch(new RegExp(`\\b${String(schema.parse(undefined))} days\\b`));
+  }
+});
+
+it("the index of the documentation has every page that is written for users", () => {
+  const guides = pages.filter((page) => /^docs\/(?!contributing|index)/.test(page));
+  for (const page of guides) expect(read("docs/index.md")).toContain(`](${page.slice("docs/".length)})`);
+});
+
 /** Sections that take the same sinks or tasks: the example shows those once. */
 const alike = [
   ["rotations", "authKeys"],
