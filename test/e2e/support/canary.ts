@@ -67,26 +67,15 @@ function codeUnits(text: string): number[] {
   return Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
 }
 
-/** The sixteen forms in which a secret could appear in a text; for a secret of plain characters some are identical. */
+/** The forms in which a secret could appear in a text; for a secret of plain characters some are identical. */
 export function formsOf(secret: string): string[] {
-  const json = JSON.stringify(secret).slice(1, -1);
-  const url = encodeURIComponent(secret);
   // Inside a longer encoded text, by its offset.
-  const base64 = [0, 1, 2].map((offset) => {
+  const within = [0, 1, 2].map((offset) => {
     const coded = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]).toString("base64");
     return coded.slice(4, -4);
   });
-  const base64url = base64.map((coded) => coded.replaceAll("+", "-").replaceAll("/", "_"));
-  const hex = Buffer.from(secret).toString("hex");
-  const html = secret
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
-  const form = new URLSearchParams([["", secret]]).toString().slice(1);
-  const texts = [secret, json, JSON.stringify(json).slice(1, -1), html];
-  const addresses = [url, url.toLowerCase(), encodeURIComponent(url), form];
-  return [...texts, ...addresses, ...base64, ...base64url, hex, hex.toUpperCase()];
+  const inAddress = within.map((coded) => coded.replaceAll("+", "-").replaceAll("/", "_"));
+  return [...within, ...inAddress, ...Object.values(encodings).map((encode) => encode(secret))];
 }
 
 /** The forms of secrets that are in a text. Files are read as Latin-1, in which a letter beyond ASCII is two. */
