@@ -16,5 +16,5 @@ test("quota --request names the calls, the limit and the rate of each API group"
   expect(stdout).toContain(group);
   expect(stdout).toMatch(/\nEstimated requests per minute: \d+ .*\n\nUse case: /);
   expect(stdout).not.toContain("Auth");
-  expect((await request("remote")).code).toBe(2);
+  expect(await request("remote")).toMatchObject({ code: 2, stderr: expect.stringContaining("leave out --server") });
 });

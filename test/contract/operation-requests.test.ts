@@ -59,8 +59,8 @@ describe("requests that cannot succeed", () => {
       { status: 422, code: "INPUT_INVALID", message: "activate has no input groupId" },
     ],
     [
-      "SIMs that do not match what is required",
-      () => ["operation=terminate&confirm=1", `simId\n${sim()}\n`],
+      "SIMs of which none matches what is required",
+      () => ["operation=terminate&confirm=1&partial=true", `simId\n${sim()}\n`],
       { status: 422, code: "INPUT_INVALID", message: "No row of the file can be sent" },
     ],
   ])(

@@ -64,9 +64,11 @@ describe.each(["local", "remote"] as const)("commands that work %s", (where) => 
 });
 
 describe("JSON output of commands", () => {
+  let runId: string;
   beforeAll(async () => {
     await give(["freeze", "on", "--yes", "--reason", "parity"], "local");
     await give(["freeze", "off"], "remote");
+    runId = await harness.startRun(harness.csv(1));
   });
 
   test.each([
@@ -79,8 +81,9 @@ describe("JSON output of commands", () => {
     "audit list",
     "schedules",
     "runs",
+    "runs show RUN",
   ])("the JSON output of `%s` is the same locally and with a remote worker", async (command) => {
-    const words = [...command.split(" "), "--json"];
+    const words = [...command.replace("RUN", runId).split(" "), "--json"];
     const [local, remote] = [await give(words, "local"), await give(words, "remote")];
     expect([local.code, remote.code, JSON.parse(remote.stdout)]).toEqual([0, 0, JSON.parse(local.stdout)]);
   });

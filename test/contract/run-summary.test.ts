@@ -45,4 +45,10 @@ describe("the summary of a run", () => {
     const { stdout } = await runCommand(harness, words, "remote");
     expect(await requests.ended(stdout.trim())).toMatchObject({ retryOf: runId, counts: { total: 3 } });
   });
+
+  test("a retry of a run with rejected rows alone names the option that retries them", async () => {
+    const { code, stdout, stderr } = await runCommand(harness, ["runs", "retry", runId, "--yes"], "remote");
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("are retried only if the request names their outcome, as --outcome rejected\n");
+  });
 });

@@ -152,8 +152,10 @@ test("a local command tells the audit log what it has done", async () => {
 test("a file that apply rejects leaves no plan behind", async () => {
   const path = join(harness.folder, "invalid.csv");
   writeFileSync(path, `${harness.csv(2)}no/sense,s1.fast\n`);
+  const stderr = expect.stringMatching(/1 of 3 rows cannot be sent \(the first: line 4: .* --partial/) as string;
   for (const where of ["local", "remote"] as const) {
-    expect((await runCommand(harness, ["apply", path, "--yes"], where)).code).toBe(2);
+    const refused = await runCommand(harness, ["apply", path, "--yes"], where);
+    expect(refused).toMatchObject({ code: 2, stdout: "", stderr });
   }
   const { runs } = await harness.runs.list({ limit: 100, state: "planned" });
   expect(runs.map(({ name }) => name)).not.toContain("invalid.csv");

@@ -2,44 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { column } from "./support/results.ts";
 import { until } from "../support/until.ts";
-import { CliHarness, type CliHarnessOptions, noAuthKey } from "./support/cli-harness.ts";
-
-/** A sub-user who signs in with a password and a one-time code. */
-const ofSubUser: CliHarnessOptions = {
-  mfaSecret: "JBSWY3DPEHPK3PXP",
-  env: {
-    ...noAuthKey,
-    SIMFLEET_OPERATOR_ID: "OP0000000001",
-    SIMFLEET_USER_NAME: "robot",
-    SIMFLEET_PASSWORD: "sandbox-password",
-    SIMFLEET_MFA_SECRET: "jbsw y3dp ehpk 3pxp",
-  },
-};
-
-describe.concurrent("sign-in with an account", () => {
-  test("an account signs in as a sub-user with a one-time code", async () => {
-    await using harness = await CliHarness.open({ ...ofSubUser, rows: 3 });
-    const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
-    expect(applied).toMatchObject({ code: 0, document: { counts: { done: 3 } } });
-    expect(harness.sandbox.state.totals.byOperation).toMatchObject({ auth: 1, updateSimSpeedClass: 3 });
-  });
-
-  test("an account signs in with a requested pair lifetime and for Japan coverage", async () => {
-    await using harness = await CliHarness.open({ coverageTypes: ["jp"], serves: ["jp"], rows: 3 });
-    const env = { SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_ENDPOINT_JAPAN: harness.sandbox.url, SIMFLEET_COVERAGE: "jp" };
-    const applied = await harness.json(["apply", "fleet.csv", "--yes"], env);
-    expect(applied).toMatchObject({ code: 0, document: { counts: { done: 3 } } });
-    const unverified = await harness.run(["check"], env);
-    expect(unverified.stdout).toMatch(/warn +token +signature not verified: set SIMFLEET_JWKS_URL or /);
-    const checked = await harness.run(["check"], {
-      ...env,
-      SIMFLEET_JWKS_URL: `${harness.sandbox.url}/.well-known/jwks.json`,
-    });
-    expect(checked.code).toBe(0);
-    expect(checked.stdout).toMatch(/ok +credentials +OP0000000001, coverage jp, token valid until /);
-    expect(checked.stdout).toMatch(/ok +token +signature verified\n$/);
-  });
-});
+import { CliHarness } from "./support/cli-harness.ts";
 
 test.concurrent("the earlier API wording identifies SIMs by IMSI", async () => {
   await using harness = await CliHarness.open({ env: { SIMFLEET_WORDING: "subscribers" } });

@@ -2,18 +2,6 @@
 import { describe, expect, test } from "vitest";
 import { CliHarness, type RunDocument } from "./support/cli-harness.ts";
 
-describe.concurrent("refused input files", () => {
-  test("apply refuses a file without any valid row even with --partial", async () => {
-    await using harness = await CliHarness.open();
-    await harness.write("fleet.csv", "simId,speedClass\n8.94E+18,s1.fast\n");
-    const refused = await harness.run(["apply", "fleet.csv", "--yes", "--partial"]);
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(
-      /simfleet: No row of the file can be sent \(the first: line 2: .*\)\. Nothing was started\.\n$/,
-    );
-  });
-});
-
 describe.concurrent("rows from a pipe", () => {
   test("are planned and applied as those of a file, with results in the working folder", async () => {
     await using harness = await CliHarness.open({ sims: 5, rows: 5 });
@@ -51,33 +39,18 @@ describe.concurrent("rows from a pipe", () => {
   });
 });
 
-describe.concurrent("a plan of a file with mistakes", () => {
-  test("names the lines, says that apply refuses the file, and ends with exit code 1", async () => {
-    await using harness = await CliHarness.open({ sims: 10 });
-    await harness.run(["sims", "sync"]);
-    const classes = ["s1.slow", "s1.sloow", "s1.sloow"];
-    const known = classes.map((speedClass, n) => `${harness.simId(n)},${speedClass}`);
-    const lines = [...known, "8942319999999999999,s1.slow", "8.94E+18,s1.slow"];
-    await harness.write("fleet.csv", `simId,speedClass\n${lines.join("\n")}\n`);
-    const { code, stdout, stderr } = await harness.run(["plan", "fleet.csv"]);
-    expect(code).toBe(1);
-    expect(stdout).toContain("no SIM has the speed class s1.sloow: 2 rows (lines 3, 4); check its spelling\n");
-    expect(stdout).toContain("not in the inventory: 1 row (line 5)\n");
-    expect(stderr).toBe(
-      "1 of 5 rows cannot be sent, so apply would reject the file. Fix it, or use --partial to process only the valid rows.\n",
-    );
-  });
-
-  test("a retry of a run with rejected rows alone names the option that retries them", async () => {
-    await using harness = await CliHarness.open();
-    await harness.write("fleet.csv", "simId,speedClass\n8942319999999999999,s1.fast\n");
-    const applied = await harness.run(["apply", "fleet.csv", "--yes"]);
-    expect(applied.stdout).toContain(
-      "    1 rejected: set-speed-class: rejected (404 SIM0001: There is no such SIM).\n",
-    );
-    const runId = /r-\d{8}-\d{6}-\w+/.exec(applied.stdout)?.[0] ?? "";
-    const retry = await harness.run(["runs", "retry", runId, "--yes"]);
-    expect(retry).toMatchObject({ code: 2, stdout: "" });
-    expect(retry.stderr).toContain("are retried only if the request names their outcome, as --outcome rejected\n");
-  });
+test.concurrent("a plan of a file with mistakes names the lines, and ends with exit code 1, since apply refuses the file", async () => {
+  await using harness = await CliHarness.open({ sims: 10 });
+  await harness.run(["sims", "sync"]);
+  const classes = ["s1.slow", "s1.sloow", "s1.sloow"];
+  const known = classes.map((speedClass, n) => `${harness.simId(n)},${speedClass}`);
+  const lines = [...known, "8942319999999999999,s1.slow", "8.94E+18,s1.slow"];
+  await harness.write("fleet.csv", `simId,speedClass\n${lines.join("\n")}\n`);
+  const { code, stdout, stderr } = await harness.run(["plan", "fleet.csv"]);
+  expect(code).toBe(1);
+  expect(stdout).toContain("no SIM has the speed class s1.sloow: 2 rows (lines 3, 4); check its spelling\n");
+  expect(stdout).toContain("not in the inventory: 1 row (line 5)\n");
+  expect(stderr).toBe(
+    "1 of 5 rows cannot be sent, so apply would reject the file. Fix it, or use --partial to process only the valid rows.\n",
+  );
 });

@@ -42,17 +42,6 @@ test("the installed command prints its version and its help", async () => {
   expect((await simfleet(["--help"])).stdout).toMatch(/^Usage: simfleet /m);
 });
 
-test("the installed command applies a file", async () => {
-  const sandbox = await startSandbox({ sims: 3 });
-  onTestFinished(() => sandbox.close());
-  const { stdout } = await simfleet(["apply", await fleetFile(sandbox), "--yes", "--json"], {
-    SIMFLEET_DATA_DIR: join(folder, "data"),
-    ...accessTo(sandbox),
-  });
-  expect(JSON.parse(stdout)).toMatchObject({ state: "completed", counts: { total: 3, done: 3 } });
-  expect(sandbox.state.sims.speedClassAt(0)).toBe("s1.fast");
-});
-
 /** A worker of a copy of the installed package, whose files a test removes. */
 async function copiedWorker(
   copy: string,

@@ -2,12 +2,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { isLong } from "../support/long.ts";
 import { builtCli } from "./support/built-cli.ts";
+import { freePort } from "./support/redis-server.ts";
 
 const longestMs = 480_000;
 vi.setConfig({ testTimeout: longestMs + 60_000 });
@@ -31,14 +31,6 @@ async function withFreePorts(page: string): Promise<string> {
   let text = page;
   for (const port of ["8787", "9099"]) text = text.replaceAll(port, String(await freePort()));
   return text;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" ? (address?.port ?? 0) : 0;
 }
 
 /** The output of each step. */
