@@ -63,27 +63,38 @@ test.concurrent("an invalid file ends in failed/ with what is wrong, and a file 
 
 const marker = "MARKER-0815";
 
-test.concurrent("a malformed file in the drop folder reveals none of its content in reports", async () => {
+/** A drop folder that has refused three malformed files. `text`: what it says of them */
+async function setupMalformed() {
   const env = { SIMFLEET_DROP_FOLDER_SETTLE_SECONDS: "0.1", SIMFLEET_LOG_LEVEL: "trace" };
-  await using harness = await setup({ env });
+  const harness = await setup({ env });
   const worker = await harness.worker();
   await harness.write("in/header.csv", `${marker},${marker}-2\n1,2\n`);
   await harness.write("in/rows.csv", `simId,speedClass\n${marker} x,s1.slow\n${harness.simId(0)},${marker} y\n`);
   await harness.write("in/rounded.csv", "simId,speedClass\n8.94231E+18,s1.slow\n");
-  const failed = (): string[] =>
-    readdirSync(harness.path("in")).includes("failed") ? readdirSync(harness.path("in/failed")) : [];
-  await until("all are refused", () => failed().length === 6);
-  const problems = failed().filter((name) => name.endsWith(".problem.txt"));
+  const hasFailed = (): boolean => readdirSync(harness.path("in")).includes("failed");
+  await until("all are refused", () => hasFailed() && filesIn(harness, "failed").length === 6);
+  const problems = filesIn(harness, "failed").filter((name) => name.endsWith(".problem.txt"));
   const texts = await Promise.all(problems.map((name) => harness.read(`in/failed/${name}`)));
-  const text = texts.join("\n");
-  expect(text).toContain("The header has no column simId. It has 2 columns. Needed: simId and speedClass.");
-  expect(text).toContain("line 2: The cell simId cannot be a SIM ID");
-  expect(text).toContain("line 3: The cell speedClass is not valid for speedClass");
-  expect(text).toContain("line 2: The cell simId is a spreadsheet's rounding");
+  return Object.assign(harness, { stop: () => worker.end(), text: texts.join("\n") });
+}
+
+test.concurrent("a malformed file in the drop folder is reported by its lines and columns", async () => {
+  await using harness = await setupMalformed();
+  for (const problem of [
+    "The header has no column simId. It has 2 columns. Needed: simId and speedClass.",
+    "line 2: The cell simId cannot be a SIM ID",
+    "line 3: The cell speedClass is not valid for speedClass",
+    "line 2: The cell simId is a spreadsheet's rounding",
+  ])
+    expect(harness.text).toContain(problem);
+});
+
+test.concurrent("a malformed file in the drop folder reveals none of its content in reports", async () => {
+  await using harness = await setupMalformed();
   const events = (await harness.run(["events", "tail", "--since", "1h", "--json"])).stdout;
   expect(events).toContain("file.rejected");
-  const { stdout, stderr } = await worker.end();
-  const shown = [text, events, stdout, stderr, await dumpOf(await harness.redis())].join("\n");
+  const { stdout, stderr } = await harness.stop();
+  const shown = [harness.text, events, stdout, stderr, await dumpOf(await harness.redis())].join("\n");
   expect(shown).not.toContain(marker);
   expect(shown).not.toContain("8.94231E+18");
 });

@@ -43,29 +43,33 @@ describe.concurrent("commands on a terminal", () => {
     expect(harness.changes).toBe(5);
   });
 
-  test("the commands of the README work to the letter and in their order, from init to the second operation", async () => {
+  /** What the README takes as given: an AuthKey in a file, files of SIMs, and the package in the folder. */
+  async function setupReadme() {
     const account = { operations: "all", brand: "Soracom", env: noAuthKey } as const;
-    await using harness = await CliHarness.open({ ...account, sims: 5, rows: 5 });
-    const { options } = harness.sandbox;
-    const groupId = harness.sandbox.state.groups.all[0]?.groupId ?? "";
+    const harness = await CliHarness.open({ ...account, sims: 5, rows: 5 });
+    const { state, options } = harness.sandbox;
+    const groupId = state.groups.all[0]?.groupId ?? "";
     await harness.write("groups.csv", `simId,groupId\n${harness.simId(0)},${groupId}\n`);
     await harness.write("auth-key", options.authKey);
     await chmod(harness.path("auth-key"), 0o600);
-    const answers: Readonly<Record<string, string>> = {
-      init: `g\n${options.authKeyId}\nauth-key\n\n`,
-      apply: "y\n",
-    };
     await mkdir(harness.path("node_modules/.bin"), { recursive: true });
     await symlink((await builtCli()).path, harness.path("node_modules/.bin/simfleet"));
     const readme = await readFile(join(root, "README.md"), "utf8");
-    const lines = [...readme.matchAll(/^(npx simfleet (?!worker)(\w+)[^#\n]*)/gm)];
-    expect(lines.map(([, , command]) => command)).toEqual(["init", "check", "plan", "apply", "apply"]);
-    for (const [, line = "", command = ""] of lines) {
-      const ended = await onTerminal(harness, line.trim(), answers[command]).ended;
+    const commands = [...readme.matchAll(/^(npx simfleet (?!worker)(\w+)[^#\n]*)/gm)];
+    return Object.assign(harness, { groupId, commands: commands.map(([, line = "", name = ""]) => ({ line, name })) });
+  }
+
+  test("the commands of the README work to the letter and in their order, from init to the second operation", async () => {
+    await using harness = await setupReadme();
+    const { authKeyId } = harness.sandbox.options;
+    const answers: Readonly<Record<string, string>> = { init: `g\n${authKeyId}\nauth-key\n\n`, apply: "y\n" };
+    expect(harness.commands.map(({ name }) => name)).toEqual(["init", "check", "plan", "apply", "apply"]);
+    for (const { line, name } of harness.commands) {
+      const ended = await onTerminal(harness, line.trim(), answers[name]).ended;
       expect(ended.code, `${line}\n${ended.stdout}`).toBe(0);
     }
     expect(harness.changes).toBe(5);
-    expect(harness.sandbox.state.recordOf(harness.simId(0))).toMatchObject({ groupId });
+    expect(harness.sandbox.state.recordOf(harness.simId(0))).toMatchObject({ groupId: harness.groupId });
   });
 
   test("a retry and an undo ask for confirmation, and a no changes nothing", async () => {

@@ -2,14 +2,13 @@
  * Webhooks with the built command line and a real worker: what an endpoint gets, what a user sees of it, and that the
  * address of a chat is known to nobody but the chat.
  */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { DeliveryReport, WebhookReport } from "#jobs/webhooks/contract.ts";
 import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
 import { startPlatform } from "../unit/api/support.ts";
 import { until } from "../support/until.ts";
 import { found, textsIn } from "./support/canary.ts";
+import type { Ended } from "./support/process.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -17,9 +16,8 @@ const list = ["webhooks", "deliveries", "list"];
 
 /** @param webhooks lines of the section */
 function setup(webhooks: string, { env, ...options }: CliHarnessOptions = {}): Promise<CliHarness> {
-  const config = `webhooks:\n${webhooks}`;
   return CliHarness.open({
-    config,
+    config: `webhooks:\n${webhooks}`,
     secretFiles: { "hook-secret": secret },
     env: { SIMFLEET_COVERAGE: "g", ...env },
     ...options,
@@ -87,27 +85,40 @@ test.concurrent("the deliveries of a webhook are listed and shown", async () => 
   expect([unknown.code, unknown.document.error.code]).toEqual([2, "DELIVERY_NOT_FOUND"]);
 });
 
-test.concurrent("a chat receives sentences, and its address is never revealed", async () => {
-  await using chat = await startPlatform((_, response) => response.writeHead(500).end("no such hook"));
-  const token = "T0AXQ7/B0KZJW/canary-9f8e7d6c5b4a";
-  await using harness = await setup(`  chat: { urlFile: chat-url, format: slack, events: ["run.completed"] }\n`, {
+const token = "T0AXQ7/B0KZJW/canary-9f8e7d6c5b4a";
+
+/** A chat whose address has a token, and which has refused the sentence about a run. */
+async function setupChat() {
+  const chat = await startPlatform((_, response) => response.writeHead(500).end("no such hook"));
+  onTestFinished(() => chat[Symbol.asyncDispose]());
+  const harness = await setup(`  chat: { urlFile: chat-url, format: slack, events: ["run.completed"] }\n`, {
+    secretFiles: { "chat-url": `${chat.url}/services/${token}\n` },
     isProcessPerCommand: true, // so that no command knows, and hides, what another one has as a secret
     env: { SIMFLEET_LOG_LEVEL: "trace" },
   });
-  writeFileSync(join(harness.folder, "chat-url"), `${chat.url}/services/${token}\n`, { mode: 0o600 });
   const worker = await harness.worker();
   const runId = await runSome(harness);
   await until("the sentence has come", () => chat.seen.length > 0);
-  expect(chat.seen[0]?.path).toBe(`/services/${token}`);
-  expect(JSON.parse(chat.seen[0]?.body ?? "")).toEqual({
-    text: expect.stringMatching(new RegExp(`^Run ${runId} “.*” completed: 5 of 5 rows done\\.$`)),
-  });
-  const said = [await harness.run(["webhooks", "list", "--json"]), await harness.run(["webhooks", "test", "chat"])];
-  said.push(await harness.run(list), await harness.run([...list, "--json"]));
+  return Object.assign(harness, { chat, runId, stop: () => worker.end() });
+}
+
+test.concurrent("a chat receives sentences at its address", async () => {
+  await using harness = await setupChat();
+  const [seen] = harness.chat.seen;
+  expect(seen?.path).toBe(`/services/${token}`);
+  const text = `^Run ${harness.runId} “.*” completed: 5 of 5 rows done\\.$`;
+  expect(JSON.parse(seen?.body ?? "")).toEqual({ text: expect.stringMatching(new RegExp(text)) });
+});
+
+test.concurrent("the address of a chat is never revealed", async () => {
+  await using harness = await setupChat();
+  const said: Ended[] = [];
+  for (const words of [["webhooks", "list", "--json"], ["webhooks", "test", "chat"], list, [...list, "--json"]])
+    said.push(await harness.run(words));
   expect(said.map(({ code }) => code)).toEqual([0, 1, 0, 0]);
-  expect(JSON.parse(said[0]?.stdout ?? "")).toMatchObject({ webhooks: [{ name: "chat", url: chat.url }] });
+  expect(JSON.parse(said[0]?.stdout ?? "")).toMatchObject({ webhooks: [{ name: "chat", url: harness.chat.url }] });
   expect(said[2]?.stdout).toContain("it returned 500");
-  said.push(await worker.end());
+  said.push(await harness.stop());
   const files = await textsIn(harness.folder, (path) => path === "chat-url");
   const texts = [files, ...said.flatMap(({ stdout, stderr }) => [stdout, stderr])].join("\n");
   expect(found(texts, [token, token.slice(-12)])).toEqual([]);
