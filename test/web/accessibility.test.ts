@@ -107,6 +107,17 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`Tab does not reach ${name}`);
 }
 
+/** A page that is used without a mouse. */
+async function setupKeyboard(path: string) {
+  const { page } = await harness.open(path, { width: 1280, token: tokens.operator });
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  const pressButton = async (button: string): Promise<void> => {
+    await tabTo(page, button);
+    await page.keyboard.press("Enter");
+  };
+  return { page, pressButton };
+}
+
 /** The command palette, with what is found for a text. */
 async function setupPalette(text = "") {
   const { watched, page } = await setup("/#/quota");
@@ -221,14 +232,6 @@ describeInBrowser(
       await page.getByText("Nothing found.").waitFor();
     });
 
-    it("the command palette opens a run by keyboard, and the focus is on its page", async () => {
-      const { page, palette } = await setupPalette("forty");
-      await palette.getByRole("option", { name: "forty" }).waitFor();
-      await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "forty", level: 1 }).waitFor();
-      expect(await page.evaluate<string>("document.activeElement.tagName")).toBe("MAIN");
-    });
-
     it("the list of shortcuts passes axe in all variants and opens and closes by keyboard", async () => {
       const { watched, page, list } = await setupShortcuts();
       expect(await findingsInLooks(watched, "shortcuts", looks)).toEqual([]);
@@ -254,29 +257,33 @@ describeInBrowser(
       expect(await page.evaluate<string>("document.activeElement.textContent")).toContain("Runs");
     });
 
-    it("a run can be planned, started and undone by keyboard only", async () => {
-      const { page } = await harness.open("/#/new", { width: 1280, token: tokens.operator });
-      await page.getByRole("heading", { name: "New run", level: 1 }).waitFor();
-      const press = async (button: string): Promise<void> => {
-        await tabTo(page, button);
-        await page.keyboard.press("Enter");
-      };
+    it("a run can be planned and started by keyboard only", async () => {
+      const { page, pressButton } = await setupKeyboard("/#/new");
       await tabTo(page, "A CSV file");
       await page.keyboard.press("ArrowRight");
       await tabTo(page, "Filter");
       await page.keyboard.type(`simId=${harness.cli.simId(50)}`);
       await tabTo(page, "speedClass");
       await page.keyboard.type("s1.fast");
-      await press("Preview");
+      await pressButton("Preview");
       await page.getByRole("table", { name: "Rows of the plan" }).waitFor();
-      await press("Start the run");
+      await pressButton("Start the run");
       await page.getByRole("dialog").waitFor();
-      await press("Start the run");
+      await pressButton("Start the run");
       await page.waitForURL(/#\/runs\/r-/);
+    });
+
+    it("a run can be undone by keyboard only", async () => {
+      const sim = harness.cli.simId(51);
+      const other = harness.cli.sandbox.state.speedClassOf(sim) === "s1.fast" ? "s1.slow" : "s1.fast";
+      const csv = `simId,speedClass\n${sim},${other}\n`;
+      const { runId: changed } = await harness.ask<{ runId: string }>("/v1/runs", { method: "POST", csv });
+      await harness.ended(changed);
+      const { page, pressButton } = await setupKeyboard(`/#/runs/${changed}`);
       await page.getByText("completed", { exact: true }).waitFor();
-      await press("Undo");
+      await pressButton("Undo");
       await page.getByRole("dialog").waitFor();
-      await press("Restore 1 SIM");
+      await pressButton("Restore 1 SIM");
       await page.getByText("undoes").waitFor();
       await page.getByText("completed", { exact: true }).waitFor();
     });

@@ -228,13 +228,10 @@ describeInBrowser(
       await seeAudited(page);
     });
 
-    it("an operator sees no audit log and cannot freeze changes", async () => {
+    it("an operator sees no audit log", async () => {
       const { page } = await setup("/#/activity/audit");
       await page.getByText("Requires the role admin; yours is operator.").waitFor();
       expect(await page.getByRole("link", { name: "Audit" }).count()).toBe(0);
-      await page.getByRole("link", { name: "Schedules" }).click();
-      const off = page.getByRole("button", { name: "Freeze all changes" });
-      expect(await off.getAttribute("aria-disabled")).toBe("true");
     });
   },
 );

@@ -47,6 +47,13 @@ function csvOf(speedClass: string): string {
   return `simId,speedClass\n8.94231E+18,${speedClass}\n${rows.join("")}`;
 }
 
+/** Chooses a file with another class for thirty SIMs. */
+async function chooseNewer(page: Page): Promise<void> {
+  const file = await harness.cli.fleet("newer.csv", 30, ["s1.fast"]);
+  await page.goto("/#/new");
+  await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.cli.path(file));
+}
+
 /** The page of a run, with a quota so narrow that the run is in progress for long, until `widen`. */
 async function setup(name: string, csv: string, width = 360) {
   const { throttle } = harness.cli.sandbox;
@@ -81,29 +88,6 @@ describeInBrowser(
       expect(harness.cli.changes).toBe(before + 41);
     });
 
-    it("a run that is frozen says so", async () => {
-      const { page, runId, widen } = await setup("frozen", csvOf("s1.slow"));
-      await harness.ask("/v1/freeze", { method: "POST" });
-      await page.getByText("running (frozen)", { exact: true }).waitFor();
-      await harness.ask("/v1/freeze", { method: "DELETE" });
-      await page.getByText("running", { exact: true }).waitFor();
-      widen();
-      await ended(runId, "completed");
-    });
-
-    it("a run can be paused and resumed", async () => {
-      const { watched, page, runId, widen } = await setup("paused", csvOf("s1.minimum"));
-      await page.getByRole("button", { name: "Pause", exact: true }).click();
-      await untilState(runId, "paused");
-      await page.getByText("Nothing is lost. Resume it when you are ready.").waitFor();
-      await watched.putMessageAway();
-      await page.getByRole("button", { name: "Resume", exact: true }).click();
-      await untilState(runId, "running");
-      await watched.putMessageAway();
-      widen();
-      await ended(runId, "completed");
-    });
-
     it("a run can be cancelled, and a retry sends its remaining rows", async () => {
       const { watched, page, runId, widen } = await setup("half", csvOf("s1.4xfast"));
       await until("a row is done", async () => (await shown(runId)).counts.done > 0);
@@ -124,9 +108,7 @@ describeInBrowser(
       const { page, runId: older, widen } = await setup("older", await harness.csv(30, ["s1.slow"]), 1280);
       await page.getByRole("button", { name: "Pause", exact: true }).click();
       await untilState(older, "paused");
-      await page.goto("/#/new");
-      const file = await harness.cli.fleet("newer.csv", 30, ["s1.fast"]);
-      await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.cli.path(file));
+      await chooseNewer(page);
       const warning = `^\\d+ SIMs? ha(?:ve|s) pending changes in run ${older}; they will be superseded$`;
       await page.getByText(new RegExp(warning)).waitFor();
       widen();
@@ -135,7 +117,7 @@ describeInBrowser(
       await untilState(older, "completed");
       await page.goto(`/#/runs/${older}`);
       await page.getByText(/\d+ rows? superseded by/).waitFor();
-      expect(await page.getByRole("link", { name: newer }).first().isVisible()).toBe(true);
+      await page.getByRole("link", { name: newer }).first().waitFor();
     });
   },
 );
