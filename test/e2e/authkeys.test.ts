@@ -137,38 +137,34 @@ describe.runIf(isLong).concurrent("AuthKey rotations during a run", () => {
   });
 });
 
-describe.concurrent("AuthKey rotations by the command line", () => {
-  test.runIf(isLong)("a rotation ends with the date of the revocation, for which --wait waits", async () => {
-    await using harness = await setup();
-    const config = (await harness.read("simfleet.yaml")).replace("graceSeconds: 1", "graceSeconds: 86400");
-    await harness.write("simfleet.yaml", config);
-    const rotated = await harness.run(["authkeys", "rotate", "--yes"]);
-    expect(rotated.code).toBe(0);
-    expect(rotated.stdout).toMatch(
-      /^keyId-\w+ is in use\. keyId-sandbox will be revoked at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d if it stays unused until then\.\n$/,
-    );
-    expect(rotated.stderr).toContain("or revoke later with: simfleet authkeys rotate --wait\n");
-    expect(harness.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);
-    await harness.write("simfleet.yaml", config.replace("graceSeconds: 86400", "graceSeconds: 1"));
-    const waited = await harness.json<AuthKeyRotationReport>(["authkeys", "rotate", "--wait"]);
-    expect(waited).toMatchObject({ code: 0, document: { state: "done" } });
-  });
+test.runIf(isLong).concurrent("a rotation ends with the date of the revocation, for which --wait waits", async () => {
+  await using harness = await setup();
+  const config = (await harness.read("simfleet.yaml")).replace("graceSeconds: 1", "graceSeconds: 86400");
+  await harness.write("simfleet.yaml", config);
+  const rotated = await harness.run(["authkeys", "rotate", "--yes"]);
+  expect(rotated.code).toBe(0);
+  expect(rotated.stdout).toMatch(
+    /^keyId-\w+ is in use\. keyId-sandbox will be revoked at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d if it stays unused until then\.\n$/,
+  );
+  expect(rotated.stderr).toContain("or revoke later with: simfleet authkeys rotate --wait\n");
+  expect(harness.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);
+  await harness.write("simfleet.yaml", config.replace("graceSeconds: 86400", "graceSeconds: 1"));
+  const waited = await harness.json<AuthKeyRotationReport>(["authkeys", "rotate", "--wait"]);
+  expect(waited).toMatchObject({ code: 0, document: { state: "done" } });
 });
 
-describe.concurrent("two AuthKeys", () => {
-  test("a worker reloads a changed secret file and keeps the old secret when the file is invalid", async () => {
-    await using harness = await setup({ rows: 3 });
-    const worker = await harness.worker();
-    await put(harness, { authKeyId: "keyId-half" });
-    await worker.said(/a secret file has changed but cannot be loaded/);
-    const { authKeys } = harness.sandbox.accounts;
-    const next = authKeys.create(undefined);
-    await put(harness, next);
-    await worker.said(/a secret file has changed: authenticating with its new content/);
-    const used = () => authKeys.list(undefined).filter(({ lastUsedDateTime }) => lastUsedDateTime !== undefined);
-    await until("the new AuthKey was used", () => used().some(({ authKeyId }) => authKeyId === next.authKeyId));
-    harness.sandbox.accounts.revoke(undefined, "keyId-sandbox");
-    expect(await harness.json(["apply", "fleet.csv", "--yes"])).toMatchObject({ document: { counts: { done: 3 } } });
-    expect(await events(harness)).toMatch(/secret\.kept.*secret\.reloaded/);
-  });
+test.concurrent("a worker reloads a changed secret file and keeps the old secret when the file is invalid", async () => {
+  await using harness = await setup({ rows: 3 });
+  const worker = await harness.worker();
+  await put(harness, { authKeyId: "keyId-half" });
+  await worker.said(/a secret file has changed but cannot be loaded/);
+  const { authKeys } = harness.sandbox.accounts;
+  const next = authKeys.create(undefined);
+  await put(harness, next);
+  await worker.said(/a secret file has changed: authenticating with its new content/);
+  const used = () => authKeys.list(undefined).filter(({ lastUsedDateTime }) => lastUsedDateTime !== undefined);
+  await until("the new AuthKey was used", () => used().some(({ authKeyId }) => authKeyId === next.authKeyId));
+  harness.sandbox.accounts.revoke(undefined, "keyId-sandbox");
+  expect(await harness.json(["apply", "fleet.csv", "--yes"])).toMatchObject({ document: { counts: { done: 3 } } });
+  expect(await events(harness)).toMatch(/secret\.kept.*secret\.reloaded/);
 });

@@ -6,7 +6,7 @@ import { chmod, chown, cp, lstat, mkdir, mkdtemp, readdir, writeFile } from "nod
 import { join } from "node:path";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { SandboxOptions } from "#sandbox/options.ts";
-import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { startSandbox } from "#sandbox/server.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
@@ -20,59 +20,42 @@ const installed = await installPackage();
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A user with a home, in a shell in which `simfleet` is the installed command. */
-class Person {
-  readonly home: string;
-  readonly #id: number | undefined;
-
-  private constructor(home: string, id: number | undefined) {
-    this.home = home;
-    this.#id = id;
-  }
-
-  /** @param id absent: the user of the tests */
-  static async withHome(id?: number): Promise<Person> {
-    const home = await mkdtemp(join(installed.folder, "home-"));
-    await chmod(home, 0o755);
-    if (id !== undefined) await chown(home, id, id);
-    return new Person(home, id);
-  }
-
-  shell(script: string, env: Environment = {}, cwd = this.home): RunningProcess {
-    const shell = new RunningProcess({
+/**
+ * A user with a home, in a shell in which `simfleet` is the installed command.
+ * @param id absent: the user of the tests
+ */
+async function personWithHome(id?: number) {
+  const home = await mkdtemp(join(installed.folder, "home-"));
+  await chmod(home, 0o755);
+  if (id !== undefined) await chown(home, id, id);
+  const own = { PATH: `${installed.bin}:${process.env.PATH}`, HOME: home, XDG_CACHE_HOME: inject("cacheHome") };
+  const shell = (script: string, env: Environment = {}, cwd = home): RunningProcess => {
+    const runAs = id === undefined ? {} : { user: id };
+    const running = new RunningProcess({
       program: "/bin/bash",
       args: ["-c", script],
       cwd,
-      env: {
-        PATH: `${installed.bin}:${process.env.PATH}`,
-        HOME: this.home,
-        XDG_CACHE_HOME: inject("cacheHome"),
-        ...env,
-      },
-      ...(this.#id === undefined ? {} : { user: this.#id }),
+      env: { ...own, ...env },
+      ...runAs,
     });
     onTestFinished(async () => {
-      await shell.end();
+      await running.end();
     });
-    return shell;
-  }
+    return running;
+  };
+  return { home, shell };
 }
 
-interface Configured {
-  readonly owner: Person;
-  readonly folder: string;
-  readonly yaml: string;
-  readonly sandbox: Sandbox;
-}
+type Configured = Awaited<ReturnType<typeof configured>>;
 
 /**
  * A configured working folder: its worker is the one that people want to reach.
  * @param id the user who owns it and its secrets; absent: the user of the tests
  */
-async function configured(options: Partial<SandboxOptions> = {}, id?: number): Promise<Configured> {
+async function configured(options: Partial<SandboxOptions> = {}, id?: number) {
   const sandbox = await startSandbox({ sims: 20, periodSeconds: 2, ...options });
   onTestFinished(() => sandbox.close());
-  const owner = await Person.withHome(id);
+  const owner = await personWithHome(id);
   const folder = join(owner.home, "fleet");
   await mkdir(join(folder, "config"), { recursive: true });
   await writeFile(join(folder, "auth-key"), sandbox.options.authKey, { mode: 0o600 });
@@ -93,7 +76,7 @@ describe("where simfleet has no data", () => {
   test.runIf(isRoot).each(["freeze on --yes --reason 'incident 12'", "runs list"])(
     `simfleet %s says so to another user, and makes none${unlessRoot}`,
     async (command) => {
-      const person = await Person.withHome(user);
+      const person = await personWithHome(user);
       const { code, stdout, stderr } = await person.shell(`simfleet ${command}`).ended;
       expect([code, stdout]).toEqual([2, ""]);
       expect(stderr).toContain(`No data of simfleet was found in ${person.home}/.local/share/simfleet`);
@@ -120,7 +103,7 @@ test("a freeze names the data and the workers that it reached, and another folde
 /** A worker of another user, and root, who commands it with the configuration of that user. */
 async function setupRoot() {
   const { owner, folder } = await configured({}, user);
-  const root = await Person.withHome();
+  const root = await personWithHome();
   const env = { SIMFLEET_CONFIG: `${folder}/config/simfleet.yaml` };
   const cache = await mkdtemp(join(installed.folder, "cache-of-another-"));
   await cp(inject("cacheDir"), join(cache, "simfleet"), { recursive: true });

@@ -7,27 +7,25 @@ import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { installPackage } from "./support/installed-package.ts";
 import { type Ended, RunningProcess } from "./support/process.ts";
 
-const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
 const { folder, packed } = await installPackage();
 const installed = (): string => join(folder, "global", "lib", "node_modules", "simfleet");
 
-/** Runs the installed command, with nothing of this repository in its environment. */
+/** An environment with nothing of this repository. */
+const outside = {
+  PATH: process.env.PATH ?? "",
+  HOME: folder,
+  XDG_CACHE_HOME: process.env.XDG_CACHE_HOME || join(homedir(), ".cache"),
+};
+
+/** Runs the installed command. */
 async function simfleet(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   const command = new RunningProcess({
     program: process.execPath,
     args: [join(folder, "global", "bin", "simfleet"), ...args],
     cwd: folder,
-    env: { PATH: process.env.PATH ?? "", HOME: folder, XDG_CACHE_HOME: cacheHome, ...env },
+    env: { ...outside, ...env },
   });
   return command.ended;
-}
-
-function accessTo({ url, options }: Sandbox): Readonly<Record<string, string>> {
-  return {
-    SIMFLEET_ENDPOINT_GLOBAL: url,
-    SIMFLEET_AUTH_KEY_ID: options.authKeyId,
-    SIMFLEET_AUTH_KEY: options.authKey,
-  };
 }
 
 /** A change of the first three SIMs. */
@@ -43,22 +41,19 @@ test("the installed command prints its version and its help", async () => {
 });
 
 /** A worker of a copy of the installed package, whose files a test removes. */
-async function copiedWorker(
-  copy: string,
-  damage: (dist: string) => Promise<void> = () => Promise.resolve(),
-): Promise<{ worker: RunningProcess; dist: string; env: Readonly<Record<string, string>>; sandbox: Sandbox }> {
+async function copiedWorker(copy: string, damage?: (dist: string) => Promise<void>) {
   const sandbox = await startSandbox({ sims: 3 });
   onTestFinished(() => sandbox.close());
   const dist = join(folder, copy, "dist");
   await cp(installed(), join(folder, copy), { recursive: true });
-  await damage(dist);
+  await damage?.(dist);
   const env = {
-    PATH: process.env.PATH ?? "",
-    HOME: folder,
-    XDG_CACHE_HOME: cacheHome,
+    ...outside,
     SIMFLEET_DATA_DIR: join(folder, `${copy}-data`),
     SIMFLEET_HTTP_PORT: "0",
-    ...accessTo(sandbox),
+    SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
+    SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
+    SIMFLEET_AUTH_KEY: sandbox.options.authKey,
   };
   const worker = new RunningProcess({ program: process.execPath, args: [join(dist, "worker.js")], cwd: folder, env });
   onTestFinished(async () => {

@@ -2,20 +2,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { column, counted } from "./support/results.ts";
-import type { RunningProcess } from "./support/process.ts";
 import { isLong } from "../support/long.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
-interface Asked {
-  readonly harness: CliHarness;
-  readonly worker: RunningProcess;
-  readonly url: string;
-  /** The settings of a machine that has neither the worker's Redis nor its secrets. */
-  readonly remote: Record<string, string>;
-}
-
-async function setup(config = ""): Promise<Asked> {
-  const harness = await CliHarness.open({ sims: 40, isSoracom: true, config, rows: 30 });
+/** A worker. `remote`: the settings of a machine that has neither its Redis nor its secrets */
+async function setup() {
+  const harness = await CliHarness.open({ sims: 40, isSoracom: true, rows: 30 });
   const worker = await harness.worker();
   const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
   mkdirSync(harness.path("remote"));

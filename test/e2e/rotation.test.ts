@@ -12,15 +12,9 @@ import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 const canary = `canary+/="\\<ö>-${"z".repeat(24)}`;
 
-interface Harness {
-  readonly graceSeconds?: number;
-  readonly isSealed?: boolean;
-  readonly options?: CliHarnessOptions;
-}
-
 /** A harness with the rotation `mqtt`, whose set a group names. */
-async function setup({ graceSeconds = 0, isSealed = true, options = {} }: Harness = {}): Promise<CliHarness> {
-  const config = `${isSealed ? "seal: { keyFile: seal-key }" : ""}
+async function setup(options: CliHarnessOptions = {}, { graceSeconds = 0, seal = "seal: { keyFile: seal-key }" } = {}) {
+  const config = `${seal}
 rotations:
   mqtt:
     type: psk
@@ -91,8 +85,8 @@ describe.concurrent("rotations", () => {
 
   // Shows S19.
   test("a rotation with missing requirements does not start", async () => {
-    await using harness = await setup({ isSealed: false });
-    await using plain = await setup({ options: { env: { SIMFLEET_DEPLOYMENT: "svc" } } });
+    await using harness = await setup({}, { seal: "" });
+    await using plain = await setup({ env: { SIMFLEET_DEPLOYMENT: "svc" } });
     for (const [at, line, why] of [
       [harness, "credentials rotate mqtt --yes", /seal.keyFile: is required: .*openssl rand -hex 32/],
       [harness, "credentials rotate mqtt", /--yes/],
@@ -113,7 +107,7 @@ describe.concurrent("a rotation leaves its secret only where it belongs, even wh
   const options = { isProcessPerCommand: true, env: { SIMFLEET_LOG_LEVEL: "trace" } };
 
   test("the secret lies sealed, and is in no output, title, file or log", async () => {
-    await using harness = await setup({ graceSeconds: 600, options });
+    await using harness = await setup(options, { graceSeconds: 600 });
     const said = [await harness.run(["credentials", "rotate", "mqtt", "--yes", "--json"])];
     expect(said[0]?.code).toBe(0);
     const worker = await harness.worker();
@@ -129,7 +123,7 @@ describe.concurrent("a rotation leaves its secret only where it belongs, even wh
   });
 
   test("a source and a sink that print the secret and fail leave no trace of it", async () => {
-    await using failing = await setup({ options });
+    await using failing = await setup(options);
     const yaml = readFileSync(join(failing.folder, "simfleet.yaml"), "utf8");
     const loud = yaml
       .replace(/command: \[sh, -c, '.*'\]/, "command: [/no/such/store]")

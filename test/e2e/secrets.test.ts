@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
 import { isLong } from "../support/long.ts";
 import { dumpOf, encodings, formsOf, found, textsIn, titleOf } from "./support/canary.ts";
-import { refusingPlatform } from "./support/stand-in.ts";
+import { answeringPlatform } from "./support/stand-in.ts";
 import type { Ended } from "./support/process.ts";
 import { CliHarness, type CliHarnessOptions, noAuthKey } from "./support/cli-harness.ts";
 
@@ -94,6 +94,12 @@ describe.concurrent("secrets in output, logs, and files", () => {
   const live = [authKey, token];
   const ways = Object.values(encodings).flatMap((encode) => live.map(encode));
 
+  let calls = 0;
+  const refuse = () => {
+    const text = `no access with ${ways[calls++ % ways.length] ?? ""}`;
+    return { status: 400, body: { code: text, message: text } };
+  };
+
   /** A text has none of the live secrets in any encoding. */
   function expectNone(text: string): void {
     for (const way of ways) {
@@ -106,7 +112,7 @@ describe.concurrent("secrets in output, logs, and files", () => {
   // Shows S1.
   test("a run leaves no secret anywhere when the platform echoes one in any encoding in each row", async () => {
     const pair = { apiKey: "canary-api-key-0123456789", token };
-    await using platform = await refusingPlatform(pair, (call) => `no access with ${ways[call % ways.length] ?? ""}`);
+    await using platform = await answeringPlatform(pair, refuse);
     const address = `http://127.0.0.1:${platform.port}`;
     const env = { SIMFLEET_ENDPOINT_GLOBAL: address, SIMFLEET_AUTH_KEY: authKey, SIMFLEET_LOG_LEVEL: "trace" };
     await using harness = await CliHarness.open({ ...alone, rows: ways.length, env });

@@ -6,6 +6,9 @@ import { findRedisServer } from "#redis/embedded/find-server.ts";
 import type { RunningProcess } from "./process.ts";
 import type { CliHarness } from "./cli-harness.ts";
 
+/** What starts servers, and ends them with itself. */
+export type ServerHost = Pick<CliHarness, "folder" | "startProgram">;
+
 export interface RedisOnPort extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
@@ -13,17 +16,14 @@ export interface RedisOnPort extends AsyncDisposable {
 }
 
 /** Starts a server with its data in the folder, so that a second one finds the data of the first. */
-export async function redisOnPort(
-  harness: Pick<CliHarness, "folder" | "startProgram">,
-  port?: number,
-): Promise<RedisOnPort> {
+export async function redisOnPort(harness: ServerHost, port?: number): Promise<RedisOnPort> {
   const at = port ?? (await freePort());
   return startRedis(harness, at, ["--port", String(at)]);
 }
 
 /** Starts a server that only accepts TLS with a client certificate; the options name its files. */
 export async function redisWithTls(
-  harness: Pick<CliHarness, "folder" | "startProgram">,
+  harness: ServerHost,
   files: { readonly ca: string; readonly cert: string; readonly key: string },
 ): Promise<RedisOnPort> {
   const at = await freePort();
@@ -33,17 +33,14 @@ export async function redisWithTls(
 }
 
 /** Starts a server with the users of a file of ACL lines. */
-export async function redisWithUsers(
-  harness: Pick<CliHarness, "folder" | "startProgram">,
-  aclFile: string,
-): Promise<RedisOnPort> {
+export async function redisWithUsers(harness: ServerHost, aclFile: string): Promise<RedisOnPort> {
   const at = await freePort();
   return startRedis(harness, at, ["--port", String(at), "--aclfile", aclFile]);
 }
 
 /** Starts a server with options of the test's own. */
 export async function startRedis(
-  harness: Pick<CliHarness, "folder" | "startProgram">,
+  harness: ServerHost,
   at: number,
   args: readonly string[],
   { folder = harness.folder, env = {} }: { folder?: string; env?: Readonly<Record<string, string>> } = {},
@@ -65,7 +62,7 @@ export async function startRedis(
 
 /** The same program that simfleet runs, with any options. */
 export async function startServerProgram(
-  harness: Pick<CliHarness, "startProgram">,
+  harness: ServerHost,
   args: readonly string[],
   more: Readonly<Record<string, string>> = {},
 ): Promise<RunningProcess> {

@@ -7,11 +7,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { until } from "../../support/until.ts";
-import type { CliHarness } from "./cli-harness.ts";
 import type { RunningProcess } from "./process.ts";
-import { type RedisOnPort, freePort, startRedis, startServerProgram } from "./redis-server.ts";
-
-type Harness = Pick<CliHarness, "folder" | "path" | "startProgram">;
+import { type RedisOnPort, type ServerHost, freePort, startRedis, startServerProgram } from "./redis-server.ts";
 
 /** A server that takes over after 1 s: tests wait for it. */
 const downAfterMs = 1_000;
@@ -31,17 +28,13 @@ export interface MemberOptions {
   readonly connection?: { readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string } };
 }
 
-async function startMember(harness: Harness, name: string, options: MemberOptions = {}): Promise<Member> {
-  return startMemberAt(harness, name, { port: await freePort(), ...options });
-}
-
-async function startMemberAt(
-  harness: Harness,
+async function startMember(
+  harness: ServerHost,
   name: string,
-  options: MemberOptions & { port: number },
+  options: MemberOptions & { readonly port?: number } = {},
 ): Promise<Member> {
-  const { port, args = [], connection = {} } = options;
-  const folder = harness.path(name);
+  const { port = await freePort(), args = [], connection = {} } = options;
+  const folder = join(harness.folder, name);
   await mkdir(folder, { recursive: true });
   const listen = connection.tls === undefined ? ["--port", `${port}`] : ["--port", "0", "--tls-port", `${port}`];
   const server = await startRedis(harness, port, [...listen, ...args], { folder });
@@ -56,20 +49,9 @@ async function startMemberAt(
     ...server,
     redis,
     kill,
-    restart: () => startMemberAt(harness, name, options),
+    restart: () => startMember(harness, name, { ...options, port }),
     [Symbol.asyncDispose]: kill,
   };
-}
-
-export interface SentinelSet extends AsyncDisposable {
-  /** For SIMFLEET_REDIS_URL. */
-  readonly url: string;
-  readonly primary: Member;
-  readonly replica: Member;
-  /** Connections to the Sentinels. */
-  readonly asked: readonly Redis[];
-  /** Resolves with the port of the primary once it is another than this one. */
-  untilPromoted(before: number): Promise<number>;
 }
 
 export interface SentinelOptions extends MemberOptions {
@@ -80,17 +62,18 @@ export interface SentinelOptions extends MemberOptions {
 }
 
 /** Starts a primary, a replica and three Sentinels that know each other. */
-export async function redisWithSentinels(harness: Harness, options: SentinelOptions = {}): Promise<SentinelSet> {
+export async function redisWithSentinels(harness: ServerHost, options: SentinelOptions = {}) {
   const { args = [], sentinelLines = [], connection = {}, scheme = "redis+sentinel" } = options;
   const primary = await startMember(harness, "primary", options);
   const replicaof = ["--replicaof", `127.0.0.1 ${primary.port}`, "--repl-diskless-sync-delay", "0"];
   const replica = await startMember(harness, "replica", { ...options, args: [...args, ...replicaof] });
   await until("the replica is in sync", async () => (await replica.redis.info()).includes("master_link_status:up"));
+  /** Connections to the Sentinels. */
   const asked: Redis[] = [];
   const sentinels: RunningProcess[] = [];
   const ports = await Promise.all([0, 1, 2].map(() => freePort()));
   for (const port of ports) {
-    const folder = harness.path(`sentinel-${port}`);
+    const folder = join(harness.folder, `sentinel-${port}`);
     await mkdir(folder);
     const lines = [
       connection.tls === undefined ? `port ${port}` : `port 0\ntls-port ${port}`,
@@ -128,16 +111,13 @@ export async function redisWithSentinels(harness: Harness, options: SentinelOpti
     primary,
     replica,
     asked,
+    /** For SIMFLEET_REDIS_URL. */
     url: `${scheme}://${ports.map((port) => `127.0.0.1:${port}`).join(",")}/${primaryName}`,
-    untilPromoted: async (before) => {
+    /** Resolves once the primary has another port than this one. */
+    untilPromoted: async (before: number): Promise<void> => {
+      const isPromoted = async (): Promise<boolean> => ![0, before].includes(await primaryPort());
       // A Sentinel that a busy machine has delayed by two seconds (TILT) does nothing for 30 s.
-      let port = 0;
-      await until(
-        "the Sentinels have promoted the replica",
-        async () => ![0, before].includes((port = await primaryPort())),
-        90_000,
-      );
-      return port;
+      await until("the Sentinels have promoted the replica", isPromoted, 90_000);
     },
     [Symbol.asyncDispose]: async () => {
       for (const redis of asked) redis.disconnect();
@@ -148,14 +128,6 @@ export async function redisWithSentinels(harness: Harness, options: SentinelOpti
   };
 }
 
-export interface ClusterSet extends AsyncDisposable {
-  /** For SIMFLEET_REDIS_URL. */
-  readonly url: string;
-  readonly nodes: readonly Member[];
-  /** The node that has the keys of simfleet. */
-  holder(): Promise<Member>;
-}
-
 export interface ClusterSetOptions extends MemberOptions {
   readonly scheme?: string;
   /** Adds a replica of the node that has the keys. */
@@ -163,7 +135,7 @@ export interface ClusterSetOptions extends MemberOptions {
 }
 
 /** Starts three primaries that share the slots. */
-export async function redisCluster(harness: Harness, options: ClusterSetOptions = {}): Promise<ClusterSet> {
+export async function redisCluster(harness: ServerHost, options: ClusterSetOptions = {}) {
   const { args = [], scheme = "redis+cluster", withReplica = false } = options;
   const nodes: Member[] = [];
   const buses: number[] = [];
@@ -191,6 +163,7 @@ export async function redisCluster(harness: Harness, options: ClusterSetOptions 
   for (const [i, { port }] of others.entries()) {
     await first.redis.call("CLUSTER", "MEET", "127.0.0.1", port, buses[i + 1] ?? 0);
   }
+  /** The node that has the keys of simfleet. */
   const holder = async (): Promise<Member> => {
     for (const node of nodes) {
       const role = node.redis.status === "ready" ? await node.redis.call("ROLE").catch(() => []) : [];
@@ -214,6 +187,7 @@ export async function redisCluster(harness: Harness, options: ClusterSetOptions 
   return {
     nodes,
     holder,
+    /** For SIMFLEET_REDIS_URL. */
     url: `${scheme}://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
     [Symbol.asyncDispose]: async () => {
       await Promise.all(nodes.map((node) => node.kill()));

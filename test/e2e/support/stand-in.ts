@@ -1,22 +1,7 @@
-/** Fakes of a platform: one that answers as a test says, and a web server that is none. */
-import { type Server, createServer } from "node:http";
+/** A fake of a platform, which answers as a test says. */
+import { once } from "node:events";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-
-export interface StandIn extends AsyncDisposable {
-  readonly port: number;
-}
-
-/**
- * A platform that authenticates everybody and rejects every other call with a given text.
- * @param refusal text for the call with this number, from 0
- */
-export function refusingPlatform(pair: Pair, refusal: (call: number) => string): Promise<StandIn> {
-  let calls = 0;
-  return answeringPlatform(pair, () => {
-    const text = refusal(calls++);
-    return { status: 400, body: { code: text, message: text } };
-  });
-}
 
 interface Pair {
   readonly apiKey: string;
@@ -24,13 +9,13 @@ interface Pair {
 }
 
 /** A platform that authenticates everybody and answers every other call as `answerTo` says. */
-export function answeringPlatform(
+export async function answeringPlatform(
   pair: Pair,
   answerTo: (call: { readonly path: string; readonly body: string }) => {
     readonly status: number;
     readonly body: unknown;
   },
-): Promise<StandIn> {
+) {
   let calls = 0;
   const server = createServer((request, response) => {
     const { url: path = "" } = request;
@@ -51,22 +36,13 @@ export function answeringPlatform(
       response.end(JSON.stringify(body));
     });
   });
-  return listening(server);
-}
-
-function listening(server: Server): Promise<StandIn> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      resolve({ port, [Symbol.asyncDispose]: () => closed(server) });
-    });
-  });
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+    },
+  };
 }
