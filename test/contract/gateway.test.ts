@@ -91,21 +91,19 @@ function loopingClients(url: string) {
   return { stop };
 }
 
-describe("the gateway beside the runs of the account", () => {
-  test("a run beside four clients that loop meets no 429 and uses the quota", async () => {
-    const rows = seeds(500, 3_000);
-    const perWindow = 150;
-    const sandbox = { sims: rows, periodSeconds: 1, limits: { Sim: perWindow } };
-    await using harness = await setup({ works: true, sandbox });
-    const runId = await harness.startRun(harness.csv(rows));
-    const clients = loopingClients(harness.gateway);
-    const { counts, throttled } = await harness.ended(runId);
-    const statuses = await clients.stop();
-    expect([counts.done, throttled]).toEqual([rows, 0]);
-    expect(statuses.length).toBeGreaterThan(20);
-    expect(new Set(statuses)).toEqual(new Set([200]));
-    expectUsed(harness, perWindow);
-  });
+test("a run next to four clients of the gateway that loop meets no 429 and uses the quota", async () => {
+  const rows = seeds(500, 3_000);
+  const perWindow = 150;
+  const sandbox = { sims: rows, periodSeconds: 1, limits: { Sim: perWindow } };
+  await using harness = await setup({ works: true, sandbox });
+  const runId = await harness.startRun(harness.csv(rows));
+  const clients = loopingClients(harness.gateway);
+  const { counts, throttled } = await harness.ended(runId);
+  const statuses = await clients.stop();
+  expect([counts.done, throttled]).toEqual([rows, 0]);
+  expect(statuses.length).toBeGreaterThan(20);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  expectUsed(harness, perWindow);
 });
 
 describe.concurrent("callers of the gateway", () => {
@@ -135,28 +133,38 @@ describe.concurrent("callers of the gateway", () => {
     expect(harness.sandbox.throttle.windows("Sim").every(({ throttled }) => throttled === 0)).toBe(true);
   });
 
-  test("the platform's own client works as it is: it authenticates, reads pages, changes a SIM, and waits after a 503", async () => {
+  /** The platform's own client, which has authenticated at a gateway with a small quota. */
+  async function setupClient() {
     const env = { SIMFLEET_GATEWAY_MAX_WAIT_SECONDS: "0.2" };
-    await using harness = await setup({ env, sandbox: { sims: 5, periodSeconds: 2, limits: { Sim: 3 } } });
-    const { statuses, post, sims } = patientClient(harness.gateway);
-    const authsBefore = harness.sandbox.state.totals.byOperation[authOperation.id] ?? 0;
-    const answered = await post("/v1/auth", { authKeyId: "keyId-any", authKey: "secret-any" });
+    const harness = await setup({ env, sandbox: { sims: 5, periodSeconds: 2, limits: { Sim: 3 } } });
+    const client = patientClient(harness.gateway);
+    const auths = (): number => harness.sandbox.state.totals.byOperation[authOperation.id] ?? 0;
+    const authsBefore = auths();
+    const answered = await client.post("/v1/auth", { authKeyId: "keyId-any", authKey: "secret-any" });
     const pair = (await answered.json()) as Record<string, string>;
     const headers = { "x-svc-api-key": pair["apiKey"] ?? "", "x-svc-token": pair["token"] ?? "" };
-    const found = await sims(headers);
-    expect(found).toHaveLength(5);
-    const { simId = "" } = found[0] ?? {};
-    const { throttle } = harness.sandbox;
-    const path = `/v1/sims/${simId}/update_speed_class`;
-    await until("the change had to wait", async () => {
-      while (!throttle.isSpent("Sim", "")) throttle.accept("Sim", "");
-      const changed = await post(path, { speedClass: "s1.slow" }, { ...headers, "content-type": "application/json" });
-      expect(changed.status).toBe(200);
-      return statuses.includes(503);
-    });
-    expect(harness.sandbox.state.speedClassOf(simId)).toBe("s1.slow");
-    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    return Object.assign(harness, { client, headers, countAuths: () => auths() - authsBefore });
+  }
+
+  test("the platform's own client authenticates and reads pages", async () => {
+    await using harness = await setupClient();
+    const { client, headers, countAuths } = harness;
+    expect(await client.sims(headers)).toHaveLength(5);
     // The gateway's own authentication, if there was none yet.
-    expect((harness.sandbox.state.totals.byOperation[authOperation.id] ?? 0) - authsBefore).toBeLessThanOrEqual(1);
+    expect(countAuths()).toBeLessThanOrEqual(1);
+  });
+
+  test("the platform's own client changes a SIM, and waits after a 503", async () => {
+    await using harness = await setupClient();
+    const { client, headers, sandbox } = harness;
+    const path = `/v1/sims/${harness.simId(0)}/update_speed_class`;
+    await until("the change had to wait", async () => {
+      while (!sandbox.throttle.isSpent("Sim", "")) sandbox.throttle.accept("Sim", "");
+      const json = { ...headers, "content-type": "application/json" };
+      expect((await client.post(path, { speedClass: "s1.slow" }, json)).status).toBe(200);
+      return client.statuses.includes(503);
+    });
+    expect(sandbox.state.speedClassOf(harness.simId(0))).toBe("s1.slow");
+    expect(new Set(client.statuses)).toEqual(new Set([200, 503]));
   });
 });

@@ -88,21 +88,32 @@ describe("requests with an Idempotency-Key", () => {
     expect(await runIds()).toHaveLength(before.length + 1);
   });
 
-  test("a request repeated after its process died finds the run that was created", async () => {
+  /** A request whose process dies between the commit and the response. @returns the run that it has created */
+  async function startAndDie(key: string): Promise<string> {
     const before = await runIds();
-    // The process dies between the commit and the response: nothing after it happens.
     const killed = killedAtWriting('"isDone"');
-    expect((await start("d", harness.csv(3))).status).toBe(500);
-    const [created, ...others] = (await runIds()).filter((runId) => !before.includes(runId));
-    expect(others).toEqual([]);
+    expect((await start(key, harness.csv(3))).status).toBe(500);
     killed.mockRestore();
+    const [created = "", ...others] = (await runIds()).filter((runId) => !before.includes(runId));
+    expect(others).toEqual([]);
+    return created;
+  }
+
+  test("a request repeated after its process died finds the run that was created", async () => {
+    const created = await startAndDie("d");
+    const before = await runIds();
     const again = await start("d", harness.csv(3));
     expect(await answerOf(again)).toMatchObject([202, { runId: created }]);
     expect(again.headers.get("idempotent-replayed")).toBe("true");
-    expect(await runIds()).toHaveLength(before.length + 1);
-    await harness.ended(String(created));
+    expect(await runIds()).toEqual(before);
+  });
+
+  test("a request repeated after its process died creates no other run when its run was deleted", async () => {
+    const created = await startAndDie("e");
+    expect((await start("e", harness.csv(3))).status).toBe(202);
+    await harness.ended(created);
     await harness.ask(`/v1/runs/${created}`, { as: "admin", method: "DELETE" });
-    expect((await start("d", harness.csv(3))).status).toBe(404);
+    expect((await start("e", harness.csv(3))).status).toBe(404);
   });
 
   test.each([

@@ -210,18 +210,16 @@ describe("secret inputs", () => {
   });
 });
 
-describe("single SIMs", () => {
-  test("a SIM is read from the platform with its statuses and its rows in runs", async () => {
-    const key = harness.simId(7);
-    const body = `simId,groupId\n${key},${harness.sandbox.state.groups.all[0]?.groupId}\n`;
-    const { runId } = await requests.complete("operation=set-group&name=regroup", body);
-    const groupId = harness.sandbox.state.groups.all[0]?.groupId;
-    expect(await requests.ask(`/v1/sims/${key}/fresh`)).toMatchObject({ simId: key, groupId });
-    expect(await requests.ask(`/v1/sims/${key}`)).toMatchObject({ groupId });
-    expect(await requests.ask(`/v1/sims/${key}/statuses`)).toMatchObject({ statuses: expect.any(Array) as unknown });
-    const { runs } = await requests.ask<{ runs: SimRun[] }>(`/v1/sims/${key}/runs`);
-    const changes = [{ field: "groupId", after: groupId }];
-    expect(runs).toMatchObject([{ runId, name: "regroup", operation: "set-group", outcome: "done", changes }]);
-    expect(await requests.ask(`/v1/sims/${harness.simId(8)}/runs`)).toEqual({ runs: [], nextCursor: null });
-  });
+test("a SIM is read from the platform with its statuses and its rows in runs", async () => {
+  const key = harness.simId(7);
+  const body = `simId,groupId\n${key},${harness.sandbox.state.groups.all[0]?.groupId}\n`;
+  const { runId } = await requests.complete("operation=set-group&name=regroup", body);
+  const groupId = harness.sandbox.state.groups.all[0]?.groupId;
+  expect(await requests.ask(`/v1/sims/${key}/fresh`)).toMatchObject({ simId: key, groupId });
+  expect(await requests.ask(`/v1/sims/${key}`)).toMatchObject({ groupId });
+  expect(await requests.ask(`/v1/sims/${key}/statuses`)).toMatchObject({ statuses: expect.any(Array) as unknown });
+  const { runs } = await requests.ask<{ runs: SimRun[] }>(`/v1/sims/${key}/runs`);
+  const changes = [{ field: "groupId", after: groupId }];
+  expect(runs).toMatchObject([{ runId, name: "regroup", operation: "set-group", outcome: "done", changes }]);
+  expect(await requests.ask(`/v1/sims/${harness.simId(8)}/runs`)).toEqual({ runs: [], nextCursor: null });
 });

@@ -22,33 +22,46 @@ async function pause(runId: string): Promise<void> {
 }
 const show = (runId: string) => requests.ask<RunReport>(`/v1/runs/${runId}`);
 
-test("the run that starts last wins, and its plan, both reports and the results say so", async () => {
-  const older = await requests.start("rate=6", file(0, 12, "s1.slow"));
-  await until("the older run has made a call", async () => (await show(older.runId)).counts.done > 0);
-  await pause(older.runId);
-  const { pending } = (await show(older.runId)).counts;
-  const sentence = `${pending} SIMs have pending changes in run ${older.runId}; they will be superseded`;
+/** A paused run, which has made a call. `sentence`: what the plan of another one for its SIMs has to say */
+async function setupOlder() {
+  const { runId } = await requests.start("rate=6&skipUnchanged=false", file(0, 12, "s1.slow"));
+  await until("it has made a call", async () => (await show(runId)).counts.done > 0);
+  await pause(runId);
+  const { pending } = (await show(runId)).counts;
+  return { runId, pending, sentence: `${pending} SIMs have pending changes in run ${runId}; they will be superseded` };
+}
 
+test("a plan says which pending changes it supersedes", async () => {
+  const { runId, pending, sentence } = await setupOlder();
   const rows = file(0, 14, "s1.fast");
   const plan = await requests.plan("", rows);
-  expect(plan.supersedes).toEqual([{ runId: older.runId, sims: pending }]);
+  expect(plan.supersedes).toEqual([{ runId, sims: pending }]);
   expect(plan.warnings).toContain(sentence);
   const path = join(harness.folder, "fleet.csv");
   await writeFile(path, rows);
   for (const where of ["local", "remote"] as const) {
     expect((await runCommand(harness, ["plan", path], where)).stdout).toContain(`warning: ${sentence}\n`);
   }
+  await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
+});
 
-  // Both runs have calls to make while the newer one starts.
-  await requests.ask(`/v1/runs/${older.runId}/resume`, { method: "POST" });
+/** Two runs, of which the newer one started while both had calls to make. @returns what they say at their end */
+async function setupBoth() {
+  const { runId } = await setupOlder();
+  const plan = await requests.plan("skipUnchanged=false", file(0, 14, "s1.fast"));
+  await requests.ask(`/v1/runs/${runId}/resume`, { method: "POST" });
   const newer = await requests.ask<RunReport>(`/v1/runs?planId=${plan.planId}`, { method: "POST" });
-  expect((await requests.ended(newer.runId)).counts).toMatchObject({ total: 14, done: 14 });
-  const ended = await requests.ended(older.runId);
+  return { newer: await requests.ended(newer.runId), older: await requests.ended(runId) };
+}
+
+test("the run that starts last wins, and the report and the results of the older one say so", async () => {
+  const { newer, older } = await setupBoth();
+  expect(newer.counts).toMatchObject({ total: 14, done: 14 });
   expect(places(0, 14).map(classOf)).toEqual(places(0, 14).map(() => "s1.fast"));
-  const { done, skipped } = ended.counts;
+  const { done, skipped } = older.counts;
   expect(done + skipped).toBe(12);
   expect(skipped).toBeGreaterThan(0);
-  expect(ended.supersededBy).toEqual([{ runId: newer.runId, rows: skipped }]);
+  expect(older.supersededBy).toEqual([{ runId: newer.runId, rows: skipped }]);
   const reasons = (await requests.rowsOf(older.runId)).filter(({ outcome }) => outcome === "skipped");
   expect(new Set(reasons.map(({ reason }) => reason))).toEqual(new Set([`superseded by run ${newer.runId}`]));
   const shown = await runCommand(harness, ["runs", "show", older.runId], "remote");

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, describe, expect, test } from "vitest";
 import { isAtLeast, type Role, roles } from "#fleet/role.ts";
-import { until } from "../support/until.ts";
 import { tickets } from "../features/tickets/feature.ts";
 import { answerOf, ControlHarness } from "./support/control-harness.ts";
 import { type Example, roleOf, type Operation, type Prepared, routesOf } from "./support/routes.ts";
@@ -207,17 +206,12 @@ async function setup(): Promise<Prepared & { readonly harness: ControlHarness }>
   });
   worker.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
   const started = async (body: string, query = ""): Promise<string> => {
-    const headers = { "content-type": "text/csv" };
-    const answer = await worker.ask(`/v1/runs${query}`, { as: "admin", method: "POST", body, headers });
+    const answer = await worker.upload(`/v1/runs${query}`, body, { as: "admin" });
     const { runId } = (await answer.json()) as { runId: string };
     expect(answer.status).toBe(202);
     return runId;
   };
-  await worker.ask("/v1/syncs", { as: "admin", method: "POST" });
-  await until(
-    "the fleet was read",
-    async () => (await worker.app.service(inventory).store.facts("default")).isComplete,
-  );
+  await worker.sync();
   await worker.app.service(inventory).service.remember("default");
   const runId = await started(`${worker.csv(10, "s1.8xfast")}8942319999999999999,s1.fast\n`);
   await worker.ended(runId);

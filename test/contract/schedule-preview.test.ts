@@ -17,8 +17,7 @@ const harness = await ControlHarness.ofFile({
 
 beforeAll(async () => {
   await harness.app.work(["default"], [inventory]);
-  await harness.sims.sync("default", { by: "test" });
-  await until("the sync ends", async () => (await harness.sims.syncReport("default"))?.state === "finished");
+  await harness.sync();
 });
 
 describe.each(["local", "remote"] as const)("schedules, %s", (where) => {

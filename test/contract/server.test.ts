@@ -94,10 +94,8 @@ describe("HTTP errors", () => {
 
   test.each([
     ["/v1/runs?limit=0", "query.limit"],
-    ["/v1/runs?limit=1001", "query.limit"],
     ["/v1/runs?state=begun", "query.state"],
     ["/v1/events?since=yesterday", "query.since"],
-    ["/v1/events?cursor=x", "query.cursor"],
   ])("an invalid query parameter is reported with its location: %s", async (path, where) => {
     const answer = await answerOf(harness.ask(path, { as: "viewer" }));
     expect(answer).toMatchObject([400, { code: "REQUEST_INVALID", problems: [{ where }] }]);
@@ -143,22 +141,33 @@ function opened(env: Readonly<Record<string, string>>, log: string[] = []): Retu
 
 // Shows S10.
 describe("workers without credentials for the control API", () => {
-  test("a worker on loopback creates an admin token, which other local workers reuse", async () => {
+  /** Two workers that share a data directory: the file of their token, its content, and what they have logged. */
+  async function setupTwo(name: string) {
     const log: string[] = [];
-    const dataDir = join(harness.folder, "own");
-    const [first, second] = await Promise.all([1, 2].map(() => opened({ SIMFLEET_DATA_DIR: dataDir }, log)));
+    const dataDir = join(harness.folder, name);
+    const servers = await Promise.all([1, 2].map(() => opened({ SIMFLEET_DATA_DIR: dataDir }, log)));
+    onTestFinished(async () => {
+      for (const server of servers) await server.close();
+    });
     const file = join(dataDir, "admin-token");
-    const token = (await readFile(file, "utf8")).trim();
+    return { servers, file, token: (await readFile(file, "utf8")).trim(), log: log.join("") };
+  }
+
+  test("a worker on loopback creates an admin token, which its user alone can read", async () => {
+    const { file, token, log } = await setupTwo("created");
     expect(token).toMatch(/^sf_[\w-]{43}$/);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    for (const server of [first, second]) {
-      const me = await fetch(`${server?.url}/v1/me`, { headers: { authorization: `Bearer ${token}` } });
+    expect(log).toContain(file);
+    expect(log).not.toContain(token);
+  });
+
+  test("local workers accept the admin token that one of them has created", async () => {
+    const { servers, token } = await setupTwo("shared");
+    for (const { url } of servers) {
+      const me = await fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${token}` } });
       expect(await me.json()).toMatchObject({ role: "admin", kind: "admin-token" });
-      expect((await fetch(`${server?.url}/v1/me`)).status).toBe(401);
-      await server?.close();
+      expect((await fetch(`${url}/v1/me`)).status).toBe(401);
     }
-    expect(log.join("")).toContain(file);
-    expect(log.join("")).not.toContain(token);
   });
 
   test("a worker does not start with a short token in its data directory", async () => {

@@ -5,7 +5,6 @@ import { expect, test } from "vitest";
 import { listSims } from "#api/operations/sims.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import type { BucketReport } from "#jobs/quota/contract.ts";
-import { openGateway } from "#kernel/serve-gateway.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
@@ -22,10 +21,10 @@ const forms = [
 ];
 const profiles = ["default", "root2", "user", "user2", "c", "d", "e", "f"];
 
-async function setup(env: Readonly<Record<string, string>> = {}, deployment = ""): Promise<ControlHarness> {
+async function setup(deployment = ""): Promise<ControlHarness> {
   return ControlHarness.open({
     sandbox: { sims: rows * profiles.length, periodSeconds: 2, limits: { Sim: perWindow }, ...user },
-    env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "", ...env },
+    env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
     prepare: async (folder) => {
       const path = join(folder, "deployment.yaml");
       await writeFile(path, `brand: Svc\n${deployment}`);
@@ -72,7 +71,7 @@ test("eight profiles of one operator run side by side without a 429", async () =
 });
 
 test("with the scope principal, each profile has quotas of its own, and the first answer moves it there", async () => {
-  await using harness = await setup({}, "quota: { scope: principal }\n");
+  await using harness = await setup("quota: { scope: principal }\n");
   const { limiter } = harness.app.kernel;
   await limiter.assign("default", "OP0000000001@old.example");
   for (const profile of ["default", "user"]) await harness.app.kernel.client(profile).call(listSims, { limit: 1 });
@@ -83,15 +82,6 @@ test("with the scope principal, each profile has quotas of its own, and the firs
   ]);
   const shown = await runCommand(harness, ["quota"], "remote");
   expect(shown.stdout).toMatch(/Sim +profile default/);
-});
-
-test("a gateway spends from the bucket that the runs of other profiles use", async () => {
-  await using harness = await setup({ SIMFLEET_GATEWAY_PORT: "0" });
-  await harness.app.kernel.client("default").call(listSims, { limit: 1 });
-  const url = await openGateway(harness.app, { profile: "user" });
-  expect((await fetch(`${url}/v1/sims?limit=1`)).status).toBe(200);
-  await until("both calls are reported", async () => (await bucketsOf(harness))[0]?.calls === 2);
-  expect(await bucketsOf(harness)).toMatchObject([{ operator: "OP0000000001", profiles: ["default", "user"] }]);
 });
 
 test("a profile without a pair shows the quota of its last known operator", async () => {

@@ -14,9 +14,8 @@ const harness = await ControlHarness.ofFile({ works: true, sandbox: { sims: rows
 const requests = new RunRequests(harness);
 await requests.complete("", harness.csv(rows));
 
-async function post<T = PlanReport>(path: string, body: string | Buffer = harness.csv(rows)): Promise<T> {
-  const headers = { "content-type": "text/csv" };
-  return (await (await harness.ask(`/v1/${path}`, { as: "operator", method: "POST", body, headers })).json()) as T;
+async function post<T = PlanReport>(path: string, body = harness.csv(rows)): Promise<T> {
+  return (await (await harness.upload(`/v1/${path}`, body)).json()) as T;
 }
 
 /** A file that gives these SIMs a class. */

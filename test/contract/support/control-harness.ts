@@ -122,6 +122,12 @@ async function open({
       return this.runs.show(runId);
     },
 
+    /** Has the fleet of a profile read to its end, by whoever works its syncs. */
+    async sync(profile = "default"): Promise<void> {
+      await this.sims.sync(profile, { by: "test" });
+      await until("the sync ends", async () => (await this.sims.syncReport(profile))?.state === "finished");
+    },
+
     simId(index: number): string {
       return sandbox.state.sims.simIdAt(index);
     },
