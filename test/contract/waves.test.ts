@@ -191,6 +191,15 @@ describe("a run in waves with a gate", () => {
     expect(run).toMatchObject({ state: "completed", throttled: 0 });
     expect([(calls["getSim"] ?? 0) - before[0], totals.throttled - before[1]]).toEqual([40, 0]);
   });
+
+  test("a canary is the waves N and 100 %: a failed row of it ends the run", async () => {
+    const ids = [...take(3), "8942319999999999999", ...take(30)];
+    const rows = `simId,groupId\n${ids.map((id) => `${id},6f1f0d52-stadium`).join("\n")}\n`;
+    const run = await ask<RunReport>("/runs?operation=set-group&canary=5&skipUnchanged=false", rows);
+    const ended = await rests(run.runId);
+    expect(ended).toMatchObject({ state: "aborted", reason: "a canary row failed", counts: { done: 4, rejected: 1 } });
+    expect(ended.waves?.parts.map((part) => part.sims)).toEqual([5, 29]);
+  });
 });
 
 describe("between two waves", () => {

@@ -1,12 +1,28 @@
 /** The harness of the main road: a file, its plan, its run, its results. */
 import { hostname } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { planReport, runReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
 import { column, counted, resultRows } from "./support/results.ts";
 import type { Ended } from "./support/process.ts";
 import { type RunDocument, CliHarness } from "./support/cli-harness.ts";
 
+const runKeys = [
+  "runId",
+  "name",
+  "state",
+  "profile",
+  "operation",
+  "changes",
+  "changesInAll",
+  "counts",
+  "calls",
+  "throttled",
+  "startedAt",
+  "finishedAt",
+  "etaSeconds",
+  "submittedBy",
+];
+const countKeys = ["total", "done", "skipped", "rejected", "failed", "unknown", "cancelled", "pending"];
 const exampleIds = [
   "8942310526018159081",
   "8942310301661318602",
@@ -20,6 +36,28 @@ const exampleIds = [
   "8981100471049746501",
   "8981100752917034231",
   "8981100667127684262",
+];
+
+const planKeys = [
+  "file",
+  "sha256",
+  "profile",
+  "operation",
+  "changes",
+  "changesInAll",
+  "rows",
+  "verdicts",
+  "unchangedSkipped",
+  "calls",
+  "costly",
+  "irreversible",
+  "hasUndo",
+  "estimateSeconds",
+  "othersPerMinute",
+  "problems",
+  "problemsInAll",
+  "supersedes",
+  "warnings",
 ];
 
 describe.concurrent("files of speed classes", () => {
@@ -135,15 +173,16 @@ describe("the one JSON document of a command", () => {
   }
 
   test("the plan of a file has the documented shape", () => {
-    expect(planReport.parse(plan.document)).toEqual(plan.document);
+    expect(Object.keys(plan.document)).toEqual(planKeys);
   });
 
   test("a run has the documented shape when it is applied and when it is shown", async () => {
-    const submittedBy = expect.stringMatching(/^cli:/) as string;
-    expect(first.document).toMatchObject({ name: "first", state: "completed", etaSeconds: null, submittedBy });
+    expect(Object.keys(first.document)).toEqual([...runKeys, "results"]);
+    expect(Object.keys(first.document.counts)).toEqual(countKeys);
+    expect(first.document).toMatchObject({ name: "first", state: "completed", profile: "default", etaSeconds: null });
     const shown = await harness.json(["runs", "show", first.document.runId]);
+    expect(Object.keys(shown.document)).toEqual(runKeys);
     expect(shown.document).toEqual(readFirst());
-    expect(runReport.parse(shown.document)).toEqual(shown.document);
   });
 
   test("runs are listed in pages", async () => {
