@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { PlatformError } from "#core/errors.ts";
 import { liveSecrets } from "#core/secrets/secret.ts";
 import type { AuthKeyDeps } from "#jobs/authkeys/work.ts";
-import type { Sandbox } from "#sandbox/server.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { Crash } from "../engine/crashes.ts";
 import { accountWith, KeyHarness, sandboxFor, type Who } from "./key-harness.ts";
 
 const { redis, keys } = openTestRedis();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await sandboxFor();
-});
+const sandbox = await sandboxFor();
 afterAll(() => sandbox.close());
 
 const setup = (who: Who = "root"): KeyHarness => new KeyHarness({ redis, keys, sandbox, who });

@@ -74,11 +74,11 @@ async function endOf(harness: KeyHarness): Promise<string> {
   return state;
 }
 
-export const authKeyCases = (place: () => Place): readonly CrashCase[] =>
+export const authKeyCases = (place: Place): readonly CrashCase[] =>
   (["root", "sub-user"] as const).flatMap((who) =>
     ways.map((way) => ({
       name: `a rotation of a ${who}'s AuthKey${way.name}`,
-      begin: () => begun(place(), who, way),
+      begin: () => begun(place, who, way),
       end: way.end,
       states: way.states,
     })),

@@ -1,6 +1,5 @@
 /** Durable work survives a crash at any point: another process completes it, as if nothing had happened. */
-import { afterAll, beforeAll, describe, it } from "vitest";
-import type { Sandbox } from "#sandbox/server.ts";
+import { afterAll, describe, it } from "vitest";
 import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { sandboxFor } from "../authkeys/key-harness.ts";
@@ -15,16 +14,13 @@ import { syncCases } from "./sync-crashes.ts";
 import { usageCases } from "./usage-crashes.ts";
 
 const place = openTestRedis();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await sandboxFor({ revokeKillsPairs: true });
-});
+const sandbox = await sandboxFor({ revokeKillsPairs: true });
 afterAll(() => sandbox.close());
 
 describe("durable jobs that crash", () => {
   it.each([
     ...credentialCases(place),
-    ...authKeyCases(() => ({ ...place, sandbox })),
+    ...authKeyCases({ ...place, sandbox }),
     ...syncCases(place),
     ...usageCases(place),
     ...deliveryCases(place),

@@ -1,6 +1,5 @@
 /** Durable work survives many crashes in a row, while the platform stumbles and answers are lost. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Sandbox } from "#sandbox/server.ts";
+import { afterAll, expect, it } from "vitest";
 import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { sandboxFor } from "../authkeys/key-harness.ts";
@@ -9,10 +8,7 @@ import { surviveManyCrashes } from "./crashes.ts";
 import { beginCredentialsBySeed } from "./credential-crashes.ts";
 
 const place = openTestRedis();
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await sandboxFor({ revokeKillsPairs: true });
-});
+const sandbox = await sandboxFor({ revokeKillsPairs: true });
 afterAll(() => sandbox.close());
 
 it("credential rotations survive many crashes by seed", { timeout: 600_000 }, async () => {

@@ -1,5 +1,5 @@
 /** What becomes of work that has killed three workers, and how a user continues it. */
-import { afterAll, beforeAll as before, expect, it, onTestFinished } from "vitest";
+import { afterAll, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type PoisonGuard, quarantined } from "#engine/poison-guard.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
@@ -15,7 +15,6 @@ import type { Kernel } from "#kernel/kernel.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { syncInventory } from "#jobs/inventory/work.ts";
 import { reportOfSync } from "#jobs/inventory/service.ts";
-import type { Sandbox } from "#sandbox/server.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { KeyHarness, sandboxFor } from "../authkeys/key-harness.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
@@ -31,10 +30,7 @@ const place = openTestRedis();
 const reason = "stopped: its worker crashed three times while processing this";
 /** Three processes have died with whatever it is asked for. */
 const deadly: PoisonGuard = { ...noGuard, run: () => Promise.resolve(quarantined) };
-let sandbox: Sandbox;
-before(async () => {
-  sandbox = await sandboxFor();
-});
+const sandbox = await sandboxFor();
 afterAll(() => sandbox.close());
 
 async function reported(profile: string): Promise<unknown[]> {

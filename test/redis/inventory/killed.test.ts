@@ -1,25 +1,16 @@
 /** kill -9 at any moment of a sync: the next process resumes it, and the result is the same as without a kill. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { expect, inject, it } from "vitest";
+import { expect, it } from "vitest";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { forEachSeed, seeds } from "../../support/long.ts";
-import { openTestRedis } from "../../support/redis.ts";
-import { kill } from "../../support/script.ts";
+import { openTestRedis, redisUrl } from "../../support/redis.ts";
+import { kill, startScript } from "../../support/script.ts";
 import { until } from "../../support/until.ts";
 import { FleetHarness } from "./fleet-harness.ts";
 
 const { redis, keys } = openTestRedis();
-const script = fileURLToPath(new URL("./sync-process.ts", import.meta.url));
+const script = new URL("./sync-process.ts", import.meta.url);
 const kills = seeds(4, 50);
 const sims = 400;
-
-function startProcess(fleet: FleetHarness): ChildProcess {
-  const place = inject("redis");
-  if ("failure" in place) throw new Error(place.failure);
-  const args = [script, place.url, keys.prefix, fleet.sandbox.url, fleet.profile];
-  return spawn(process.execPath, [...args], { stdio: "inherit" });
-}
 
 /** The fleet has been read once and has changed since: SIMs came, went, came back and were edited. */
 async function setup(seed: number): Promise<FleetHarness> {
@@ -41,7 +32,7 @@ async function setup(seed: number): Promise<FleetHarness> {
 /** Kills a process somewhere between its first call and its end: between pages, within a call, or while it writes. */
 async function killAtWork(fleet: FleetHarness, random: () => number): Promise<void> {
   const atPage = fleet.listCalls + 1 + Math.floor(random() * 40);
-  const child = startProcess(fleet);
+  const child = await startScript(script, [redisUrl(), keys.prefix, fleet.sandbox.url, fleet.profile]);
   await until("the page is asked for", () => fleet.listCalls >= atPage || child.exitCode !== null);
   await new Promise((resolve) => setTimeout(resolve, random() * 8));
   await kill(child);

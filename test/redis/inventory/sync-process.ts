@@ -1,5 +1,5 @@
 /**
- * A process that completes one sync, to be killed by its parent at any moment.
+ * A process that completes one sync, to be killed by its parent at any moment. It says on stdout when it starts.
  *   node sync-process.ts REDIS_URL PREFIX SANDBOX_URL PROFILE
  */
 import { redisConnections } from "#redis/connection.ts";
@@ -17,6 +17,7 @@ const deps = syncParts({
   wording: "sims",
   coverage: "g",
 });
+console.log("begun");
 const { kind } = await workOn(deps, accountOf(deps.client, "sims"));
 await deps.client.close();
 await connections.close();

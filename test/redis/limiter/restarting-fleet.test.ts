@@ -1,12 +1,10 @@
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { PlatformClient } from "#api/client.ts";
+import type { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
-import { Secret } from "#core/secrets/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { keysWithin, openTestRedis } from "../../support/redis.ts";
+import { answer, clientFor, startPlatform } from "../../unit/api/support.ts";
 import { ModelPlatform } from "./model-platform.ts";
 
 const { keys, connect } = openTestRedis();
@@ -22,7 +20,8 @@ async function setup(says: "its quota" | "nothing") {
     windows: "periodic",
     driftPpm: 0,
   });
-  const reply = (response: ServerResponse): void => {
+  const pair = { operatorId: "OP1", apiKey: "fleet-key", token: "fleet-token" };
+  const platform = await startPlatform((_, response) => {
     const { isThrottled, reading } = model.receive(performance.now(), "normal");
     const headers: Record<string, string> =
       says === "nothing"
@@ -32,31 +31,15 @@ async function setup(says: "its quota" | "nothing") {
             "x-svc-ratelimit-remaining": String(reading.remaining),
             "x-svc-ratelimit-seconds-before-refresh": String(reading.secondsBeforeRefresh),
           };
-    response.writeHead(isThrottled ? 429 : 200, headers);
-    response.end(isThrottled ? "" : JSON.stringify({ operatorId: "OP1", apiKey: "fleet-key", token: "fleet-token" }));
-  };
-  const server = createServer((request, response) => {
-    request.resume().on("end", () => reply(response));
+    answer(response, isThrottled ? 429 : 200, isThrottled ? "" : pair, headers);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const own = keysWithin(keys);
-  const authKey = { kind: "auth-key" as const, authKeyId: "keyId-fleet", authKey: new Secret("secret-fleet-key") };
-  const shared = {
-    profile: { name: "default", coverage: "g", wording: "sims" } as const,
-    brand: "Svc",
-    language: "en" as const,
-    userAgent: "simfleet/test",
-    connections: 4,
-    periodMs,
-    clock: systemClock,
-    endpoints: { global: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
-    credentials: () => [authKey],
-  };
   const permits = () => new Limiter({ redis: connect(), keys: own, periodMs });
-  const workers = Array.from({ length: 12 }, () => new PlatformClient({ ...shared, permits: permits() }));
+  const open = () => clientFor(platform.url, { clock: systemClock, periodMs, permits: permits() });
+  const workers = Array.from({ length: 12 }, open);
   onTestFinished(async () => {
     await Promise.all(workers.map((client) => client.close()));
-    await new Promise<void>((resolve) => server.close(() => resolve()));
+    await platform[Symbol.asyncDispose]();
   });
   return { model, workers };
 }

@@ -2,26 +2,15 @@
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { parseCron } from "#fleet/time/cron.ts";
-import type { Schedule } from "#jobs/schedules/config.ts";
 import { pollSchedules, schedulesQueue } from "#jobs/schedules/work.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
+import { ScheduleDeps } from "./schedule-harness.ts";
 
 const { redis, keys } = openTestRedis();
 const workerRegistry = openWorkerRegistry({ redis, keys });
 
-const nightly: Schedule = {
-  name: "nightly",
-  profile: "default",
-  cron: parseCron("0 3 * * *", "UTC"),
-  task: { job: "sync", profile: "default" },
-  jitterMs: 0,
-  overlap: "skip",
-  missed: "once",
-  frozen: "skip",
-  pauseAfterFailures: undefined,
-};
+const { schedule: nightly } = new ScheduleDeps({ redis, keys }, "2026-11-22T00:00:00Z", { cron: "0 3 * * *" });
 
 /** Polls until the test ends, with pauses that are noted and take a thousandth of their time. */
 async function setup(poll: (atMs: number) => Promise<number>, { tasksHash = "a", startedMs = 0 } = {}) {

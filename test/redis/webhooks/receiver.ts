@@ -1,7 +1,6 @@
 /** A webhook endpoint as a third party would write it: it verifies signatures with its own code. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { startPlatform } from "../../unit/api/support.ts";
 
 /** A message that was verified. */
 export interface Received {
@@ -21,39 +20,28 @@ export interface Receiver extends AsyncDisposable {
   answerWith(status: (message: Received) => number | Promise<number>): void;
 }
 
-/** @param port 0 takes any free one */
-export async function openReceiver(secret: string, port = 0): Promise<Receiver> {
+export async function openReceiver(secret: string): Promise<Receiver> {
   const received: Received[] = [];
   let forged = 0;
   let decide: (message: Received) => number | Promise<number> = () => 204;
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const content = Buffer.concat(chunks).toString();
-      const { "webhook-id": id, "webhook-timestamp": at, "webhook-signature": signatures } = request.headers;
-      if (!isSigned(`${String(id)}.${String(at)}.${content}`, String(signatures), secret)) {
-        forged += 1;
-        return void response.writeHead(401).end();
-      }
-      const message = { path: request.url ?? "", id: String(id), body: JSON.parse(content) as Received["body"] };
-      received.push(message);
-      void Promise.resolve(decide(message)).then((status) => response.writeHead(status).end());
-    });
+  const endpoint = await startPlatform((request, response) => {
+    const { "webhook-id": id, "webhook-timestamp": at, "webhook-signature": signatures } = request.headers;
+    if (!isSigned(`${String(id)}.${String(at)}.${request.text}`, String(signatures), secret)) {
+      forged += 1;
+      return void response.writeHead(401).end();
+    }
+    const message = { path: request.url ?? "", id: String(id), body: JSON.parse(request.text) as Received["body"] };
+    received.push(message);
+    void Promise.resolve(decide(message)).then((status) => response.writeHead(status).end());
   });
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `${endpoint.url}/hook`,
     received,
     get forged() {
       return forged;
     },
     answerWith: (status) => (decide = status),
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    [Symbol.asyncDispose]: () => endpoint[Symbol.asyncDispose](),
   };
 }
 
