@@ -73,14 +73,6 @@ it("a pattern of an API group must be a path", () => {
   }
 });
 
-it("a custom platform definition can extend a built-in one", () => {
-  const deployment = loadValid("own.yaml", "extends: soracom\nendpoints: { global: http://localhost:9000 }\n");
-  expect(deployment).toMatchObject({
-    brand: "Soracom",
-    endpoints: { global: "http://localhost:9000", japan: "https://api.soracom.io" },
-  });
-});
-
 it("a platform definition without `extends` builds on svc", () => {
   expect(load("plain.yaml", "brand: Acme\n").deployment).toMatchObject({
     brand: "Acme",

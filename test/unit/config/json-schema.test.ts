@@ -1,8 +1,6 @@
 /** The JSON Schema of the configuration accepts and rejects the same structures as the validator. */
-import { readFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import fc from "fast-check";
-import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { jsonSchemaOf } from "#cli/commands/schema.ts";
@@ -96,21 +94,7 @@ describe("the JSON Schema of the configuration", () => {
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(5);
   });
 
-  test("accepts the example configuration", () => {
-    expect(isValid(load(readFileSync("config/simfleet.example.yaml", "utf8"))) || isValid.errors).toBe(true);
-  });
-
-  test.each([
-    ["an unknown key", { profile: "default", profil: "x" }],
-    ["an unknown key of an entry", { schedules: { nightly: { cron: "@daily", job: "sync", every: 1 } } }],
-    ["an entry without a required key", { schedules: { nightly: { job: "sync" } } }],
-    ["a number out of range", { http: { port: 70_000 } }],
-    ["a name with a space", { webhooks: { "my hook": { url: "https://example.com", events: ["*"] } } }],
-  ])("refuses %s", (_, tree) => {
-    expect(isValid(tree)).toBe(false);
-  });
-
-  test("accepts an empty value wherever a setting may be left out", () => {
-    expect(isValid({ endpoints: null, profiles: { default: null }, http: { port: null } })).toBe(true);
+  test("refuses an entry without a required key", () => {
+    expect(isValid({ schedules: { nightly: { job: "sync" } } })).toBe(false);
   });
 });

@@ -300,11 +300,8 @@ describe("configuration problems", () => {
       { SIMFLEET_DEPLOYMENT: "sorakom" },
       "deployment: There is no platform definition sorakom. Did you mean soracom? Known: svc and soracom; a file path contains a / or a dot.",
     ],
-    [
-      "a redis of another kind",
-      { SIMFLEET_REDIS_URL: "http://u:hunter2@x" },
-      "SIMFLEET_REDIS_URL: must be an address such as redis://host:6379 or rediss://host:6380/1.",
-    ],
+    ["plain http for keys", { SIMFLEET_JWKS_URL: "http://keys.example/jwks" }, "SIMFLEET_JWKS_URL: must be an https"],
+    ["a brand with a space", { SIMFLEET_BRAND: "a b" }, "SIMFLEET_BRAND: must be letters, digits and hyphens"],
     ["a bad value", { SIMFLEET_LANGUAGE: "de" }, 'SIMFLEET_LANGUAGE: must be `en` or `ja`; it is "de".'],
     ["a shell's home folder", "dataDir: ~/data\n", 'dataDir: must be a path (`~` is not expanded); it is "~/data".'],
     [

@@ -25,13 +25,6 @@ function problemsOf(operations: string): string[] {
   return problems.map(({ where, message }) => `${where.replace(/^.*simOperations\.?/, "")} ${message}`);
 }
 
-it("the platform definition soracom has at least 20 SIM operations and svc only set-speed-class", () => {
-  const problems: Problem[] = [];
-  expect(loadDeployment("soracom", problems).simOperations.size).toBeGreaterThan(20);
-  expect([...loadDeployment("svc", problems).simOperations.keys()]).toEqual(["set-speed-class"]);
-  expect(problems).toEqual([]);
-});
-
 it("a platform definition can add SIM operations to the inherited ones and remove one with null", () => {
   const file = join(folder, "own.yaml");
   writeFileSync(file, `extends: soracom\nsimOperations:\n  rename: ${valid}\n  send-sms: null\n  unset-group: null\n`);

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { parseAuthKeyText } from "#config/sections/profiles.ts";
 import { loadConfig } from "#config/load.ts";
 import type { Environment } from "#config/read-settings.ts";
 import { liveSecrets } from "#core/secrets/secret.ts";
 import { fileOf, load, problemsOf } from "./support.ts";
-import { authKeyFileText } from "../../support/auth-key-file.ts";
 
 /** The AuthKeys of the selected profile as `id=secret`. */
 function keysOf(env: Environment, yaml = ""): string[] {
@@ -72,12 +70,6 @@ describe("AuthKey files in JSON", () => {
   it("an AuthKey file in JSON needs no separate id, and its secret is registered for scrubbing", () => {
     expect(keysOf({ SIMFLEET_AUTH_KEY_FILE: fileOf(json) })).toEqual(['keyId-j=secret-"j']);
     expect(liveSecrets()).toContain('secret-"j');
-  });
-
-  it("a written AuthKey file can be read back", () => {
-    const text = authKeyFileText({ authKeyId: "keyId-w", authKey: "secret-w" });
-    expect(parseAuthKeyText(text)).toEqual({ authKeyId: "keyId-w", authKey: "secret-w" });
-    expect(keysOf({ SIMFLEET_AUTH_KEY_FILE: fileOf(text) })).toEqual(["keyId-w=secret-w"]);
   });
 
   it("the id in an AuthKey file overrides a separate id with a warning", () => {
