@@ -1,5 +1,5 @@
 /** The parts of a rotation that need neither Redis nor a platform. */
-import { chmodSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ import { systemClock } from "#core/time.ts";
 import type { Rotation, Given, Sink } from "#jobs/credentials/config.ts";
 import { commandRunner } from "#jobs/credentials/command.ts";
 import { drawn, newSecret } from "#jobs/credentials/new-secret.ts";
-import { handOver, SinkError, sinkFault, sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
+import { handOver, SinkError, sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
 import { entriesRenamed, mayMean, referencesIn } from "#jobs/credentials/references.ts";
 import { createAuthority } from "../../support/certificates.ts";
 import { until } from "../../support/until.ts";
@@ -259,19 +259,6 @@ describe("file sinks", () => {
     expect([readFileSync(path, "utf8"), readdirSync(inside)]).toEqual(["the value", ["key"]]);
     await handOver({ file: path }, { ...what, field: undefined }, harness, never);
     expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ key: "the value", user: "me" });
-  });
-
-  it("a file sink does not follow a link in place of its temporary file", async () => {
-    const inside = temporaryFolder();
-    const victim = join(inside, "victim");
-    writeFileSync(victim, "untouched", { mode: 0o644 });
-    for (const name of [`.key.${process.pid}.simfleet`, ".key.simfleet-probe"]) symlinkSync(victim, join(inside, name));
-    const sink = { file: join(inside, "key") } as const;
-    expect(await sinkFault(sink)).toBeUndefined();
-    await handOver(sink, what, harness, never);
-    expect(readFileSync(victim, "utf8")).toBe("untouched");
-    expect(readFileSync(sink.file, "utf8")).toBe("the value");
-    expect(readdirSync(inside)).toHaveLength(4);
   });
 
   it("a file sink without its folder fails permanently", async () => {

@@ -38,7 +38,7 @@ function merged(before: readonly FleetEvent[], more: readonly FleetEvent[]): Fle
 }
 
 /** Ids are `milliseconds-number`, and both parts increase. */
-export function compareIds(a: string, b: string): number {
+function compareIds(a: string, b: string): number {
   const [aMs = 0, aNumber = 0] = a.split("-").map(Number);
   const [bMs = 0, bNumber = 0] = b.split("-").map(Number);
   return aMs - bMs || aNumber - bNumber;
