@@ -62,11 +62,10 @@ describe("CSV files read once", () => {
     expect(rows[5]?.row.cells[3]).toBe('5" pole');
   });
 
-  it("the invalid example file has every kind of problem, each with its line, and all its rows are read", async () => {
+  it("the invalid example file is read to its end, with each problem on its line", async () => {
     const rows = await rowsOf("examples/spoiled.csv");
     expect(rows.length).toBe(11);
-    const problems = problemsOf(rows);
-    expect(problems).toEqual([
+    expect(problemsOf(rows)).toEqual([
       [3, "cell-count"],
       [4, "key-empty"],
       [5, "key-spreadsheet"],
@@ -76,7 +75,10 @@ describe("CSV files read once", () => {
       [10, "conflict"],
       [12, "conflict"],
     ]);
-    const kinds = new Set(problems.map(([, code]) => code));
+  });
+
+  it("the invalid example file has every kind of problem that a file can have", async () => {
+    const kinds = new Set(problemsOf(await rowsOf("examples/spoiled.csv")).map(([, code]) => code));
     expect(kinds).toEqual(new Set(rowProblemCodes.filter((code) => code !== "rejected")));
   });
 });
