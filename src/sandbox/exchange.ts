@@ -178,7 +178,7 @@ const routes = {
  * Finds the route of a path such as `/v1/sims/8942…/update_speed_class`; no path matches two.
  * @returns `ids`: the variable parts of the path, percent-decoded
  */
-export function locate(operations: OperationSet, path: string) {
+function locate(operations: OperationSet, path: string) {
   const given = path.slice(1).split("/");
   const isPart = (part: string, i: number): boolean => (part === "*" ? given[i] !== "" : given[i] === part);
   const route = routes[operations].find(({ parts }) => parts.length === given.length && parts.every(isPart));

@@ -26,13 +26,23 @@ describe("AuthKeys", () => {
     expect(listed.text).not.toContain("secret-");
   });
 
-  test("an AuthKey authenticates its owner and shows when it was last used", async () => {
-    const { call, send, clock } = await openAll();
-    const root = (await call("POST", ofRoot)).json;
-    const robot = (await call("POST", ofUser)).json;
-    clock.pass(60_000);
+  /** New AuthKeys of the Root user and of a sub-user. */
+  const openWithNewKeys = async () => {
+    const opened = await openAll();
+    const [root, robot] = [(await opened.call("POST", ofRoot)).json, (await opened.call("POST", ofUser)).json];
+    return { ...opened, root, robot };
+  };
+
+  test("an AuthKey authenticates its owner", async () => {
+    const { send, root, robot } = await openWithNewKeys();
     expect((await send("POST", "/v1/auth", { body: root })).json).not.toHaveProperty("userName");
     expect((await send("POST", "/v1/auth", { body: robot })).json).toMatchObject({ userName: "robot" });
+  });
+
+  test("an AuthKey shows when it was last accepted", async () => {
+    const { call, send, clock, root, robot } = await openWithNewKeys();
+    clock.pass(60_000);
+    for (const body of [root, robot]) await send("POST", "/v1/auth", { body });
     clock.pass(60_000);
     expect((await send("POST", "/v1/auth", { body: { ...root, authKey: "wrong" } })).status).toBe(401);
     expect((await send("POST", "/v1/auth", { body: { ...root, tokenTimeoutSeconds: 1 } })).status).toBe(400);
@@ -81,12 +91,10 @@ describe("token renewal", () => {
     expect((await send("POST", path, { body: {} })).status).toBe(401);
   });
 
-  test("token renewal does not count as authentication and has the same lifetime limits", async () => {
+  test("token renewal does not count as authentication", async () => {
     const { call, send } = await openAll({ limits: { Auth: 1 } });
     const renewed = await call("POST", path, { body: {} });
     expect([renewed.status, quotaOf(renewed)]).toEqual([200, [60, 59, 60]]);
     expect((await send("POST", "/v1/auth", { body: goodAuthKey })).status).toBe(429);
-    expect((await call("POST", path, { body: { tokenTimeoutSeconds: 179 } })).json.code).toBe("AUM0014");
-    expect((await call("POST", "/v1/operators/OP2/token", { body: {} })).json.code).toBe("AUM0020");
   });
 });

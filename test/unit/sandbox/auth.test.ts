@@ -1,10 +1,8 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
 import { oneTimeCode, readBase32 } from "#core/secrets/one-time-code.ts";
-import { goodAuthKey, openSandbox, quotaOf } from "./open-sandbox.ts";
+import { goodAuthKey, openSandbox, quotaOf, root, user } from "./open-sandbox.ts";
 
-const root = { email: "root@example.com", password: "sandbox-password" };
-const user = { operatorId: "OP0000000001", userName: "robot", password: "sandbox-password" };
 const mfaSecret = "JBSWY3DPEHPK3PXP";
 
 describe("sign-in", () => {

@@ -39,25 +39,26 @@ async function complaintOf(...options: string[]): Promise<string> {
 const io = { stdout: process.stdout, stderr: process.stderr, interrupt: AbortSignal.abort() };
 
 describe("simfleet sandbox", () => {
-  test("`simfleet sandbox` prints one JSON document, serves the requested fleet, and exits cleanly", async () => {
+  test("`simfleet sandbox` prints in one JSON document, and on stderr, how clients reach it", async () => {
+    const { printed, stderr } = await start("--json --period 2 --brand Acme");
+    expect(printed.environment).toMatchObject({
+      SIMFLEET_ENDPOINT_GLOBAL: printed.url,
+      SIMFLEET_AUTH_KEY_ID: "keyId-sandbox",
+      SIMFLEET_AUTH_KEY: "secret-sandbox",
+      SIMFLEET_BRAND: "Acme",
+      SIMFLEET_RATE_PERIOD_SECONDS: "2",
+    });
+    expect(stderr()).toContain(`SIMFLEET_ENDPOINT_GLOBAL=${printed.url}`);
+  });
+
+  test("`simfleet sandbox` serves the requested fleet with its limits and faults, and exits cleanly", async () => {
     const file = await fileWith(
       '\uFEFFnote,SIM ID,speedClass\r\n"a, b",8942310000000000001,s1.fast\r\n,8942310000000000019,\r\n,8.94E+18,\r\n',
     );
-    const options = `--json --limit 300 --limit Auth=5 --period 2 --brand Acme --fault html-502=1 --faults-on-auth --ids-from ${file}`;
-    const { child, printed, exited, stderr } = await start(options);
-    expect(printed).toMatchObject({
-      sims: 2,
-      limits: { Sim: 300, Auth: 5, Credential: 60 },
-      periodSeconds: 2,
-      environment: {
-        SIMFLEET_ENDPOINT_GLOBAL: printed.url,
-        SIMFLEET_AUTH_KEY_ID: "keyId-sandbox",
-        SIMFLEET_AUTH_KEY: "secret-sandbox",
-        SIMFLEET_BRAND: "Acme",
-        SIMFLEET_RATE_PERIOD_SECONDS: "2",
-      },
-    });
-    expect(stderr()).toContain(`SIMFLEET_ENDPOINT_GLOBAL=${printed.url}`);
+    const options = `--json --limit 300 --limit Auth=5 --period 2 --fault html-502=1 --faults-on-auth --ids-from ${file}`;
+    const { child, printed, exited } = await start(options);
+    const limits = { Sim: 300, Auth: 5, Credential: 60 };
+    expect(printed).toMatchObject({ sims: 2, limits, periodSeconds: 2 });
     expect((await fetch(`${printed.url}/v1/auth`, { method: "POST" })).status).toBe(502);
     child.kill("SIGTERM");
     expect(await exited).toBe(0);

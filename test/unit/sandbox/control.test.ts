@@ -4,20 +4,28 @@ import { resolveOptions } from "#sandbox/options.ts";
 import { problemsIn } from "../config/support.ts";
 import { openSandbox } from "./open-sandbox.ts";
 
+/** The state that is shown after one change was accepted and the next was throttled. */
+async function stateAfterThrottling() {
+  const { update, send } = await openSandbox({ limits: { Sim: 1 } });
+  await update(0);
+  await update(0);
+  const { status, json } = await send("GET", "/_sandbox/state");
+  expect(status).toBe(200);
+  return json;
+}
+
 describe("the sandbox's control interface", () => {
-  test("the control interface shows counts, windows, and faults without spending quota", async () => {
-    const { update, send } = await openSandbox({ limits: { Sim: 1 } });
-    await update(0);
-    await update(0);
-    const { status, json } = await send("GET", "/_sandbox/state");
-    expect(status).toBe(200);
-    expect(json).toMatchObject({
-      totals: {
-        calls: 3,
-        throttled: 1,
-        byOperation: { auth: 1, updateSimSpeedClass: 2 },
-        byStatus: { 200: 2, 429: 1 },
-      },
+  test("the control interface shows how many calls had which results", async () => {
+    expect((await stateAfterThrottling()).totals).toMatchObject({
+      calls: 3,
+      throttled: 1,
+      byOperation: { auth: 1, updateSimSpeedClass: 2 },
+      byStatus: { 200: 2, 429: 1 },
+    });
+  });
+
+  test("the control interface shows the fleet, its windows, and faults without spending quota", async () => {
+    expect(await stateAfterThrottling()).toMatchObject({
       sims: 100,
       credentials: 0,
       livePairs: 1,

@@ -30,6 +30,8 @@ export interface OpenSandbox {
   readonly update: (index: number, speedClass?: string) => Promise<Answered>;
 }
 
+export const root = { email: "root@example.com", password: "sandbox-password" };
+export const user = { operatorId: "OP0000000001", userName: "robot", password: "sandbox-password" };
 export const goodAuthKey = { authKeyId: "keyId-sandbox", authKey: "secret-sandbox" };
 
 export async function openSandbox(options: Partial<SandboxOptions> = {}): Promise<OpenSandbox> {

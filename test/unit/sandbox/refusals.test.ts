@@ -1,13 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { openSandbox, quotaOf, refusalOf } from "./open-sandbox.ts";
+import { goodAuthKey, openSandbox, quotaOf, refusalOf, root, user } from "./open-sandbox.ts";
 import { openPreparedSim, simId } from "./sim-actions/prepared-sim.ts";
 
 const sim = `/v1/sims/${simId}`;
 const operator = "/v1/operators/OP0000000001";
 const configuration = "/v1/groups/91e5bb07-meters/configuration";
-const root = { email: "root@example.com", password: "sandbox-password" };
-const user = { operatorId: "OP0000000001", userName: "robot", password: "sandbox-password" };
-const authKey = { authKeyId: "keyId-sandbox", authKey: "secret-sandbox" };
 const psk = { type: "psk", credentials: { key: "k" } };
 const aClass = { speedClass: "s1.fast" };
 const nothing = undefined;
@@ -16,17 +13,17 @@ describe("a call that the sandbox refuses", () => {
   test.each<[line: string, body: unknown, refusal: string]>([
     // Sign-in: no form, two, half a second one, half of one, a wrong type; wrong values; lifetimes.
     ["POST /v1/auth", {}, "400 AUM0010"],
-    ["POST /v1/auth", { ...root, ...authKey }, "400 AUM0010"],
+    ["POST /v1/auth", { ...root, ...goodAuthKey }, "400 AUM0010"],
     ["POST /v1/auth", { ...root, authKeyId: "keyId-sandbox" }, "400 AUM0010"],
     ["POST /v1/auth", { email: "root@example.com" }, "400 AUM0010"],
     ["POST /v1/auth", { ...root, password: 7 }, "400 AUM0010"],
     ["POST /v1/auth", { ...root, password: "wrong" }, "401 AUM0011"],
     ["POST /v1/auth", { ...user, operatorId: "OP0000000002" }, "401 AUM0011"],
-    ["POST /v1/auth", { ...authKey, authKey: "wrong" }, "401 AUM0011"],
-    ["POST /v1/auth", { ...authKey, tokenTimeoutSeconds: 179 }, "400 AUM0014"],
-    ["POST /v1/auth", { ...authKey, tokenTimeoutSeconds: 172_801 }, "400 AUM0014"],
-    ["POST /v1/auth", { ...authKey, tokenTimeoutSeconds: 1.5 }, "400 AUM0014"],
-    ["POST /v1/auth", { ...authKey, tokenTimeoutSeconds: "600" }, "400 AUM0014"],
+    ["POST /v1/auth", { ...goodAuthKey, authKey: "wrong" }, "401 AUM0011"],
+    ["POST /v1/auth", { ...goodAuthKey, tokenTimeoutSeconds: 179 }, "400 AUM0014"],
+    ["POST /v1/auth", { ...goodAuthKey, tokenTimeoutSeconds: 172_801 }, "400 AUM0014"],
+    ["POST /v1/auth", { ...goodAuthKey, tokenTimeoutSeconds: 1.5 }, "400 AUM0014"],
+    ["POST /v1/auth", { ...goodAuthKey, tokenTimeoutSeconds: "600" }, "400 AUM0014"],
     [`POST ${operator}/token`, { tokenTimeoutSeconds: 179 }, "400 AUM0014"],
     // Another operator, and an unknown sub-user.
     ["POST /v1/operators/OP2/token", {}, "403 AUM0020"],
@@ -127,9 +124,11 @@ describe("a call that the sandbox refuses", () => {
     const { send } = await openSandbox();
     const signIn = (body: object, type: string) =>
       send("POST", "/v1/auth", { body, headers: { "content-type": type } });
-    expect(refusalOf(await signIn(authKey, "text/plain"))).toBe("415 SBX0415");
-    expect((await signIn(authKey, "application/json; charset=utf-8")).status).toBe(200);
-    expect(refusalOf(await signIn({ ...authKey, note: "x".repeat(65_536) }, "application/json"))).toBe("413 SBX0413");
+    expect(refusalOf(await signIn(goodAuthKey, "text/plain"))).toBe("415 SBX0415");
+    expect((await signIn(goodAuthKey, "application/json; charset=utf-8")).status).toBe(200);
+    expect(refusalOf(await signIn({ ...goodAuthKey, note: "x".repeat(65_536) }, "application/json"))).toBe(
+      "413 SBX0413",
+    );
   });
 });
 
