@@ -37,6 +37,13 @@ async function takeDuring(harness: FolderHarness, name: string, act: () => void)
   await harness.drop(name);
 }
 
+/** Another file of the folder, which may not be read in place of the file. */
+function secretNextTo(path: string): string {
+  const secret = join(path, "../secret.txt");
+  writeFileSync(secret, "marker-0815\n");
+  return secret;
+}
+
 /** The file is in failed/ with the reason, and no run of it was submitted. */
 function expectRefused(harness: FolderHarness, name: string): void {
   expect(harness.files("failed")).toEqual([`${name}.csv`, `${name}.problem.txt`].toSorted());
@@ -282,11 +289,10 @@ describe("unprintable file names", () => {
 
 describe("a drop folder that others can write to", () => {
   it.each([
-    ["link", "a symbolic link", (path: string) => symlinkSync(join(path, "../secret.txt"), path)],
+    ["link", "a symbolic link", (path: string) => symlinkSync(secretNextTo(path), path)],
     ["pipe", "not a regular file", (path: string) => execFileSync(mkfifo, [path])],
   ])("replacing a picked-up file with a %s makes the worker read nothing from it", async (name, kind, exchange) => {
     const harness = new FolderHarness();
-    writeFileSync(join(harness.path, "secret.txt"), "marker-0815\n");
     const path = join(harness.path, `${name}.csv`);
     await takeDuring(harness, `${name}.csv`, () => {
       rmSync(path);
