@@ -17,6 +17,24 @@ function changeAccount(harness: KeyHarness, callsOf: (parts: AuthKeyDeps) => Par
   harness.change = (parts) => ({ ...parts, account: accountWith(parts, callsOf(parts)) });
 }
 
+/** Lets something happen as soon as a rotation is recorded as revoking. */
+function doOnceRevoking(harness: KeyHarness, act: () => Promise<void>): void {
+  harness.change = ({ log, ...parts }) => {
+    const move: typeof log.move = async (record, change, options) => {
+      const reply = await log.move(record, change, options);
+      if (change.state === "revoking") await act();
+      return reply;
+    };
+    return { ...parts, log: { ...log, move } };
+  };
+}
+
+/** Another user creates an AuthKey and uses it. */
+function createUsedKey(): void {
+  const { authKeys } = sandbox.accounts;
+  authKeys.noteUse(authKeys.create(undefined).authKeyId);
+}
+
 /** Begins a rotation and works on it, to its end unless it waits for longer than so many polls. */
 async function rotate(
   harness: KeyHarness,
@@ -97,14 +115,7 @@ describe("AuthKeys in use by another process", () => {
 
   it("an AuthKey rotation does not revoke the old AuthKey if its use starts at the last moment", async () => {
     const harness = setup();
-    harness.change = ({ log, ...parts }) => {
-      const move: typeof log.move = async (record, change, options) => {
-        const reply = await log.move(record, change, options);
-        if (change.state === "revoking") await harness.users.say(harness.profile, "w-3", harness.old);
-        return reply;
-      };
-      return { ...parts, log: { ...log, move } };
-    };
+    doOnceRevoking(harness, () => harness.users.say(harness.profile, "w-3", harness.old));
     expect((await rotate(harness, { polls: 60 })).state).toBe("active");
     expect(harness.ids()).toContain(harness.old);
     harness.change = (parts) => parts;
@@ -191,15 +202,14 @@ describe("AuthKey rotations that cannot continue", () => {
 
   it("an AuthKey rotation leaves an AuthKey unchanged that another user creates in the meantime", async () => {
     const harness = setup();
-    let other: string | undefined;
     changeAccount(harness, () => ({
       create: () => {
-        other = sandbox.accounts.authKeys.create(undefined).authKeyId;
-        sandbox.accounts.authKeys.noteUse(other);
+        createUsedKey();
         return Promise.reject(new Crash());
       },
     }));
     await expect(rotate(harness)).rejects.toBeInstanceOf(Crash);
+    const [, other] = harness.ids();
     harness.change = (parts) => parts;
     const record = await harness.live();
     expect(record).toMatchObject({ state: "failed", reason: expect.stringContaining(`created the AuthKey ${other}`) });

@@ -223,17 +223,24 @@ describe("automations", () => {
     expect(changed).toEqual([first.toSorted(), second.toSorted()]);
   });
 
-  it("two automations that trigger each other are stopped as well", async () => {
+  /** Two automations that begin a sync when one has completed; the first has begun one. */
+  const setupMutual = async () => {
     const a = await setup({ on: ["sync.completed"], action: { job: "sync", profile: "" } });
     const { profile } = a.fleet;
-    const completed = (cause: string) => ({ type: "sync.completed", profile, fields: { cause, sims: "1" } }) as const;
+    const complete = (cause: string) => a.feed.emit({ type: "sync.completed", profile, fields: { cause, sims: "1" } });
     const b: Automation = { ...a.automation, name: `${a.automation.name}-b` };
-    await a.feed.emit(completed("s-outside"));
+    await complete("s-outside");
     await a.handle();
+    return { a, b, complete };
+  };
+
+  it("two automations that trigger each other are stopped as well", async () => {
+    const { a, b, complete } = await setupMutual();
     const [first] = a.tasks.others;
-    await a.feed.emit(completed(first?.id ?? ""));
-    const events = await a.allEvents();
-    const led = events.filter(({ fields }) => fields.cause === first?.id && fields.automation === undefined);
+    await complete(first?.id ?? "");
+    const led = (await a.allEvents()).filter(
+      ({ fields }) => fields.cause === first?.id && fields.automation === undefined,
+    );
     await actOn(b, led, a.harness);
     const second = a.tasks.others.at(-1);
     expect(second).not.toBe(first);

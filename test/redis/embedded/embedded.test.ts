@@ -36,6 +36,13 @@ async function attach(folder = dataDir): Promise<EmbeddedRedis> {
   return embedded;
 }
 
+/** Connections that are closed before their process leaves. */
+function connectionsTo(embedded: EmbeddedRedis): ReturnType<typeof redisConnections> {
+  const connections = redisConnections(embedded);
+  leave.push(() => connections.close());
+  return connections;
+}
+
 async function attachInProcess(): Promise<ChildProcess> {
   const child = spawn(process.execPath, [attachScript, dataDir, cacheDir], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -77,6 +84,13 @@ function isGone(pid: number): boolean {
   } catch {
     return true;
   }
+}
+
+/** Kills the supervisor of a server, which runs on without it. */
+async function killSupervisorOf(pid: number): Promise<void> {
+  const supervisor = parentOf(pid);
+  process.kill(supervisor, "SIGKILL");
+  await until("the supervisor is gone", () => isGone(supervisor));
 }
 
 async function expectRefusal(refused: Promise<unknown>, message: RegExp): Promise<void> {
@@ -124,20 +138,15 @@ describe("the embedded Redis", () => {
     const pid = await serverPid();
     process.kill(parentOf(pid), "SIGTERM"); // as after the last process
     await until("the server has ended", () => isGone(pid));
-    const connections = redisConnections(embedded);
-    leave.push(() => connections.close());
-    expect((await verifyRedis(connections)).topology).toBe("server");
+    expect((await verifyRedis(connectionsTo(embedded))).topology).toBe("server");
   });
 
   it("the embedded Redis never runs two servers on one data directory after any process is killed", async () => {
     const embedded = await attach();
-    const connections = redisConnections(embedded);
-    const redis = connections.connect("test");
+    const redis = connectionsTo(embedded).connect("test");
     await redis.set("kept", "yes");
     const pid = await serverPid();
-    const supervisor = parentOf(pid);
-    process.kill(supervisor, "SIGKILL");
-    await until("the supervisor is gone", () => isGone(supervisor));
+    await killSupervisorOf(pid);
     await Promise.all([attachInProcess(), attachInProcess(), embedded.ensureRunning()]);
     expect(serversOf(dataDir)).toEqual([pid]);
     process.kill(pid, "SIGKILL");
@@ -145,7 +154,6 @@ describe("the embedded Redis", () => {
     const second = await serverPid();
     expect(second).not.toBe(pid);
     expect(serversOf(dataDir)).toEqual([second]);
-    await connections.close();
   });
 
   it("a second supervisor of the embedded Redis ends at once and starts no server", async () => {

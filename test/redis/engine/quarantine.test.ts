@@ -181,18 +181,22 @@ it("an automation whose task kills three workers is stopped, and shows why", asy
   expect(events).toMatchObject([{ type: "automation.stopped", fields: { reason } }]);
 });
 
+/** A worker of its own looks at the folder three times. */
+async function pollThrice(harness: FolderHarness, guard: PoisonGuard): Promise<void> {
+  const worker = harness.worker(guard);
+  for (let round = 0; round < 3; round += 1) await harness.fingerprint(settleMs, worker);
+}
+
 it("a file of a drop folder that kills three workers is moved to failed/", async () => {
   const { open, dieThrice } = openGuards(place);
   const harness = new FolderHarness();
   harness.write("fleet.csv");
   await dieThrice(async (guard, here) => {
     harness.runs.submit = here;
-    const worker = harness.worker(guard);
-    for (let round = 0; round < 3; round += 1) await harness.fingerprint(settleMs, worker);
+    await pollThrice(harness, guard);
   });
   harness.runs.submit = () => expect.unreachable("it was submitted again");
-  const last = harness.worker(open());
-  for (let round = 0; round < 3; round += 1) await harness.fingerprint(settleMs, last);
+  await pollThrice(harness, open());
   const [failed, processing] = [harness.files("failed"), harness.files("processing")];
   expect({ failed, processing }).toEqual({ failed: ["fleet.RUN.csv", "fleet.RUN.problem.txt"], processing: [] });
   expect(harness.runs.reported).toEqual(["file.taken fleet.csv", `file.rejected fleet.csv ${reason}`]);

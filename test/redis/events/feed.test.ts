@@ -121,29 +121,31 @@ describe("consumers of the feed", () => {
     return consumer;
   };
 
+  /** A consumer that notes the numbers it sees, after its own name. */
+  const startReading = (harness: ReturnType<typeof setup>, seen: string[], name = "") =>
+    start(harness, (events) => void seen.push(...numbersOf(events).map((n) => `${name}${n}`)));
+
   it("a consumer of the feed starts with new events and continues where the last one stopped", async () => {
     const harness = setup();
     await harness.emit(1, 2);
-    const seen: number[] = [];
-    const first = await start(harness, (events) => void seen.push(...numbersOf(events)));
+    const seen: string[] = [];
+    const first = await startReading(harness, seen);
     await harness.emit(3, 4);
     await until("it has seen them", () => seen.length === 2);
     await first.stop();
     await harness.emit(5);
-    await start(harness, (events) => void seen.push(...numbersOf(events)));
+    await startReading(harness, seen);
     await until("the next one has seen what came meanwhile", () => seen.length === 3);
-    expect(seen).toEqual([3, 4, 5]);
+    expect(seen).toEqual(["3", "4", "5"]);
   });
 
   it("a consumer of the feed runs in one process at a time", async () => {
     const harness = setup();
     const seen: string[] = [];
-    const readAs = (name: string) =>
-      start(harness, (events) => void seen.push(...numbersOf(events).map((n) => `${name}${n}`)));
-    const a = await readAs("a");
+    const a = await startReading(harness, seen, "a");
     await harness.emit(1);
     await until("the first reads", () => seen.length === 1);
-    await readAs("b");
+    await startReading(harness, seen, "b");
     await harness.emit(2, 3);
     await until("they are seen", () => seen.length === 3);
     await a.stop();

@@ -117,22 +117,32 @@ describe("successor rotations", () => {
     expect((await harness.events()).filter(({ type }) => type === "credential.in-use")).toHaveLength(3);
   });
 
-  it("a successor rotation never deletes a set that a placeholder may match", async () => {
+  /** A rotation whose old set a group may name by a placeholder. */
+  const setupPlaceholder = async () => {
     const harness = await setup();
-    const { credentialsId } = harness.rotation;
-    harness.nameInGroups(credentialsId);
+    harness.nameInGroups(harness.rotation.credentialsId);
     harness.nameByPlaceholder(`psk-#{tag.device}`);
     await harness.begin();
+    return harness;
+  };
+
+  it("a successor rotation never deletes a set that a placeholder may match", async () => {
+    const harness = await setupPlaceholder();
     const reason = /is not deleted while SoracomBeam of group \S+ \(by placeholder\) may mean it$/;
     const waiting = { state: "switched", waitsFor: "reference", reason: expect.stringMatching(reason) as unknown };
     expect(await harness.workToEnd()).toMatchObject(waiting);
     await workHourly(harness, 20);
-    expect(Object.keys(harness.sets)).toContain(credentialsId);
+    expect(Object.keys(harness.sets)).toContain(harness.rotation.credentialsId);
     expect((await harness.events()).filter(({ type }) => type === "credential.unconfirmed")).toHaveLength(2);
+  });
+
+  it("a successor rotation deletes the old set once no placeholder may match it", async () => {
+    const harness = await setupPlaceholder();
+    expect((await harness.workToEnd()).state).toBe("switched");
     harness.nameByPlaceholder("other-#{imsi}");
     harness.clock.pass(hourMs);
     expect((await harness.workToEnd()).state).toBe("done");
-    expect(Object.keys(harness.sets)).not.toContain(credentialsId);
+    expect(Object.keys(harness.sets)).not.toContain(harness.rotation.credentialsId);
   });
 
   it("a successor rotation keeps the old set when the new one is gone", async () => {

@@ -1,5 +1,6 @@
 /** The life of a delivery: started once, retried for about a day, ended once; and what stops a webhook. */
 import { describe, expect, it } from "vitest";
+import type { Event } from "#events/event.ts";
 import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-harness.ts";
 
@@ -36,15 +37,16 @@ async function setupDelivered() {
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
+const different = [
+  webhookOf("all"),
+  webhookOf("runs", { events: ["run.*"] }),
+  webhookOf("plant", { events: ["run.completed"], profile: "plant" }),
+  webhookOf("syncs", { events: ["sync.failed"] }),
+];
+
 describe("events for webhooks", () => {
   it("an event is sent to webhooks for its type and account but never to the webhook it concerns", async () => {
-    const harness = harnessOf([
-      webhookOf("all"),
-      webhookOf("runs", { events: ["run.*"] }),
-      webhookOf("plant", { events: ["run.completed"], profile: "plant" }),
-      webhookOf("syncs", { events: ["sync.failed"] }),
-    ]);
-    const begun = await harness.begin(
+    const begun = await harnessOf(different).begin(
       eventOf(1),
       eventOf(2, { profile: "plant" }),
       eventOf(3, { type: "sim.gone" }),
@@ -282,21 +284,27 @@ describe("the delivery log", () => {
     expect(await redis.pttl(harness.keyOf("ops", late.id))).toBeGreaterThan(0);
   });
 
-  it("webhooks that report each other's failures cause no loop", async () => {
+  /** Two webhooks that keep one delivery each: an event lets the one before it go, which an event reports. */
+  const setupFull = () => {
     const harness = harnessOf([webhookOf("a"), webhookOf("b")], 1);
-    await harness.begin(eventOf(1));
-    await harness.begin(eventOf(2)); // both let the first go, and each is reported to the other
-    const about = (await harness.feed.newest({}, { limit: 9 })).events;
+    const begin = async (...events: Event[]) => {
+      harness.nowMs += hourMs;
+      await harness.begin(...events);
+    };
+    const reported = async () => (await harness.feed.newest({}, { limit: 99 })).events.toReversed();
+    return { begin, reported };
+  };
+
+  it("webhooks that report each other's failures cause no loop", async () => {
+    const { begin, reported } = setupFull();
+    await begin(eventOf(1));
+    await begin(eventOf(2)); // both let the first go, and each is reported to the other
+    const about = await reported();
     expect(about).toHaveLength(2);
-    harness.nowMs += hourMs;
-    await harness.begin(...about.toReversed());
+    await begin(...about);
     // What they made room for was about a run again; what makes room now is about a webhook, and reports nothing.
-    const more = (await harness.feed.newest({}, { limit: 9 })).events.slice(0, -2);
-    harness.nowMs += hourMs;
-    await harness.begin(...more.toReversed());
-    harness.nowMs += hourMs;
-    await harness.begin(eventOf(9, { id: `${Date.UTC(2100, 0)}-0` }));
-    const all = (await harness.feed.newest({}, { limit: 99 })).events;
-    expect(all.every(({ fields }) => fields["event"] === "run.completed")).toBe(true);
+    await begin(...(await reported()).slice(2));
+    await begin(eventOf(9, { id: `${Date.UTC(2100, 0)}-0` }));
+    expect((await reported()).every(({ fields }) => fields["event"] === "run.completed")).toBe(true);
   });
 });
