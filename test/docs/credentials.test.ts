@@ -1,19 +1,18 @@
 /** What docs/rotation.md shows works as it stands there. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { events } from "#jobs/credentials/events.ts";
 import { rotationStates } from "#jobs/credentials/contract.ts";
 import { sectionOf } from "#config/feature-section.ts";
 import { rotationsSection } from "#jobs/credentials/config.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { load } from "../unit/config/support.ts";
 
 const page = readFileSync("docs/rotation.md", "utf8");
 
 it("the configuration in docs/rotation.md is valid", () => {
-  const folder = mkdtempSync(join(tmpdir(), "simfleet-page-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const [, shown = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   writeFileSync(join(folder, "seal-key"), "ab".repeat(32), { mode: 0o600 });
   writeFileSync(join(folder, "vault-hook"), `whsec_${"A".repeat(40)}`, { mode: 0o600 });

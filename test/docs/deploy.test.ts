@@ -1,14 +1,14 @@
 /** What deploy/ contains agrees with the metrics, the docs and the tools that read it. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { load } from "js-yaml";
 import { histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
 import { unless } from "../support/left-out.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string): string => readFileSync(`${root}${path}`, "utf8");
@@ -90,9 +90,7 @@ describe("the systemd unit", () => {
   test.skipIf(analyze === undefined)(
     `the systemd unit is valid and restricts the worker${unless(analyze !== undefined, "no systemd-analyze here")}`,
     async () => {
-      const folder = await mkdtemp(join(tmpdir(), "simfleet-unit-"));
-      onTestFinished(() => rm(folder, { recursive: true }));
-      const path = join(folder, "simfleet.service");
+      const path = join(temporaryFolder(), "simfleet.service");
       await writeFile(path, unit);
       expect(run(analyze ?? "", "verify", path)).toEqual({ status: 0, output: "" });
       const rated = run(analyze ?? "", "security", "--offline=true", "--threshold=20", path);

@@ -1,17 +1,7 @@
 /** The manifests of deploy/kubernetes: valid for Kubernetes, and about settings, ports and paths that simfleet has. */
 import { spawn, spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -20,6 +10,7 @@ import { usualFiles } from "#config/load.ts";
 import { schedulesSection } from "#jobs/schedules/config.ts";
 import { settingsOf } from "#config/setting.ts";
 import { unless } from "../support/left-out.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { until } from "../support/until.ts";
 import { configSchema, reading } from "../unit/config/support.ts";
 
@@ -122,8 +113,7 @@ function unknownFields(manifest: Manifest): string[] {
 
 /** The folder of a mounted Secret, and one for copies of its keys. */
 function setupSecrets(): { from: string; to: string } {
-  const work = mkdtempSync(join(tmpdir(), "simfleet-secrets-"));
-  onTestFinished(() => rmSync(work, { recursive: true, force: true }));
+  const work = temporaryFolder();
   const [from, to] = [join(work, "mounted"), join(work, "secrets")];
   for (const place of [from, to, join(from, "..data")]) mkdirSync(place);
   return { from, to };
@@ -272,8 +262,7 @@ const settingsOfWorker = (manifests: readonly Manifest[]) =>
 
 /** An overlay of a user: three workers with a component. */
 function withComponent(name: string): Manifest[] {
-  const place = mkdtempSync(join(tmpdir(), "simfleet-kustomize-"));
-  onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+  const place = temporaryFolder();
   const from = (path: string): string => relative(realpathSync(place), join(folder, path));
   const overlay = { resources: [from("overlays/several-workers")], components: [from(`components/${name}`)] };
   writeFileSync(join(place, "kustomization.yaml"), JSON.stringify(overlay));
