@@ -1,4 +1,6 @@
 /** Webhooks with a log, an event stream, a stopped clock, and a sender with predefined responses. */
+import { Lifecycle } from "#core/process/lifecycle.ts";
+import type { Secret } from "#core/secrets/secret.ts";
 import { dayMs, systemClock } from "#core/time.ts";
 import type { Event, EventType } from "#events/event.ts";
 import { Feed, placeOf } from "#events/feed.ts";
@@ -6,6 +8,8 @@ import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.t
 import type { Webhook, WebhookEndpoint } from "#jobs/webhooks/config.ts";
 import { type Delivery, DeliveryLog, beginDeliveries, deliveryKeys } from "#jobs/webhooks/deliveries.ts";
 import { type DeliveryContext, deliverEvent } from "#jobs/webhooks/work.ts";
+import type { Kernel } from "#kernel/kernel.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import type { Around } from "../engine/crashes.ts";
@@ -20,11 +24,26 @@ export function webhookOf(name: string, more: Partial<Webhook> = {}): Webhook {
   return { name, format: "standard", ...usual, ...more };
 }
 
-export function endpointsOf(webhooks: readonly Webhook[], urlOf: (name: string) => string) {
+export function endpointsOf(webhooks: readonly Webhook[], urlOf: (name: string) => string, secrets: Secret[] = []) {
   const endpointOf = (webhook: Webhook): WebhookEndpoint => {
-    return { webhook, url: () => urlOf(webhook.name), secrets: () => [], faults: () => [] };
+    return { webhook, url: () => urlOf(webhook.name), secrets: () => secrets, faults: () => [] };
   };
   return Object.fromEntries(webhooks.map((webhook) => [webhook.name, endpointOf(webhook)]));
+}
+
+/** What the webhooks of a worker use. */
+export function webhookKernel({ redis, keys, connect }: Pick<Kernel, "redis" | "keys" | "connect">): Kernel {
+  const collaborators = { redis, keys, clock: systemClock, bounds: keptBounds };
+  return {
+    ...collaborators,
+    config: { events: keptBounds, retention: { deliveryDays: 3 }, profile: "default" },
+    connect,
+    lifecycle: new Lifecycle(),
+    feed: new Feed(collaborators),
+    guard: noGuard,
+    userAgent: "simfleet/test",
+    workerRegistry: openWorkerRegistry(collaborators),
+  } as unknown as Kernel;
 }
 
 export class DeliveryDeps {

@@ -1,19 +1,12 @@
 /** The delivery queues as a worker runs them: a slow endpoint delays no other one, and lost jobs are enqueued again. */
-import type { Redis } from "ioredis";
 import { expect, it, onTestFinished } from "vitest";
-import type { Kernel } from "#kernel/kernel.ts";
-import { Lifecycle } from "#core/process/lifecycle.ts";
 import { Secret } from "#core/secrets/secret.ts";
-import { dayMs, systemClock } from "#core/time.ts";
-import { Feed } from "#events/feed.ts";
-import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { dayMs } from "#core/time.ts";
 import { DeliveryLog } from "#jobs/webhooks/deliveries.ts";
 import { openWebhooks } from "#jobs/webhooks/open.ts";
 import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { keptBounds } from "../ledger/run-of.ts";
-import { noGuard } from "../../support/no-guard.ts";
-import { webhookOf } from "./delivery-harness.ts";
+import { webhookKernel, webhookOf } from "./delivery-harness.ts";
 import { openReceiver, type Receiver } from "./receiver.ts";
 
 const { redis, keys, connect } = openTestRedis();
@@ -22,28 +15,15 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 /** A worker's webhooks, one for each endpoint. */
 function setup(receivers: Readonly<Record<string, Receiver>>) {
   const own = keysWithin(keys);
-  const collaborators = { redis, keys: own, clock: systemClock, bounds: keptBounds };
   const faults: string[] = [];
   const configured = Object.entries(receivers).map(([name, { url }]) => {
     const webhook = webhookOf(name);
     return [name, { webhook, url: () => url, secrets: () => [new Secret(secret)], faults: () => faults }];
   });
-  const retention = { deliveryDays: 3 };
-  const config = { events: keptBounds, retention, profile: "default" };
-  const lifecycle = new Lifecycle();
+  const kernel = webhookKernel({ redis, keys: own, connect });
+  const { lifecycle, feed } = kernel;
   onTestFinished(async () => void (await lifecycle.stop()));
   const incidents: string[] = [];
-  const feed = new Feed(collaborators);
-  const kernel = {
-    config,
-    ...collaborators,
-    lifecycle,
-    feed,
-    userAgent: "simfleet/test",
-    guard: noGuard,
-    connect: (): Redis => connect(),
-    workerRegistry: openWorkerRegistry(collaborators),
-  } as unknown as Kernel;
   const webhooks = openWebhooks(kernel, Object.fromEntries(configured));
   const consume = async (): Promise<void> => {
     for (const deliverer of await webhooks.consume(({ message }) => incidents.push(message))) {
@@ -52,7 +32,7 @@ function setup(receivers: Readonly<Record<string, Receiver>>) {
   };
   const emit = (n: number): Promise<void> =>
     feed.emit({ type: "sim.gone", profile: "default", fields: { sim: `${n}` } });
-  return { webhooks, consume, feed, emit, log: new DeliveryLog(collaborators, 3 * dayMs), incidents, faults, own };
+  return { webhooks, consume, feed, emit, log: new DeliveryLog(kernel, 3 * dayMs), incidents, faults, own };
 }
 
 it("an endpoint that never responds does not delay other endpoints", async () => {
