@@ -357,13 +357,3 @@ describe("failed syncs", () => {
     expect((await fleet.sync()).state).toMatchObject({ phase: "finished", sims: 39, gone: 1 });
   });
 });
-
-describe("inventories of several accounts", () => {
-  it("accounts have separate inventories, one for each coverage", async () => {
-    const global = await setup({ sims: 20, seed: 1, serves: ["g"] });
-    const japan = await setup({ sims: 30, seed: 2, serves: ["jp"], coverageTypes: ["jp"] });
-    await Promise.all([global.sync(), japan.sync()]);
-    expect(await global.known()).toEqual(global.listed());
-    expect(await japan.known()).toEqual(japan.listed());
-  });
-});
