@@ -2,25 +2,25 @@
 import type { Clock } from "#core/time.ts";
 
 export class ManualClock implements Clock {
-  #nowMs = 0;
+  epochMs = Date.UTC(2026, 5, 1);
+  nowMs = 0;
   #sleepers: { atMs: number; wake: () => void }[] = [];
-  readonly #epochMs = Date.UTC(2026, 5, 1);
 
   get sleepers(): number {
     return this.#sleepers.length;
   }
 
   wallMs(): number {
-    return this.#epochMs + this.#nowMs;
+    return this.epochMs + this.nowMs;
   }
 
   monotonicMs(): number {
-    return this.#nowMs;
+    return this.nowMs;
   }
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const sleeper = { atMs: this.#nowMs + delayMs, wake: resolve };
+      const sleeper = { atMs: this.nowMs + delayMs, wake: resolve };
       this.#sleepers.push(sleeper);
       signal?.addEventListener("abort", () => {
         this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
@@ -30,8 +30,8 @@ export class ManualClock implements Clock {
   }
 
   pass(ms: number): void {
-    this.#nowMs += ms;
-    for (const { atMs, wake } of this.#sleepers) if (atMs <= this.#nowMs) wake();
-    this.#sleepers = this.#sleepers.filter(({ atMs }) => atMs > this.#nowMs);
+    this.nowMs += ms;
+    for (const { atMs, wake } of this.#sleepers) if (atMs <= this.nowMs) wake();
+    this.#sleepers = this.#sleepers.filter(({ atMs }) => atMs > this.nowMs);
   }
 }

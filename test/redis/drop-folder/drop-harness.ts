@@ -3,7 +3,6 @@ import type { Redis } from "ioredis";
 import { Lifecycle } from "#core/process/lifecycle.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
-import type { DropFolder } from "#jobs/drop-folder/config.ts";
 import { DropFolderWork, type FileRuns, droppedFileRuns } from "#jobs/drop-folder/work.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
@@ -12,6 +11,7 @@ import type { Keys } from "#redis/keys.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { runServiceOn } from "../ledger/run-service.ts";
+import { dropFolderOf } from "../../support/drop-folder.ts";
 import { noGuard } from "../../support/no-guard.ts";
 
 const settleMs = 60;
@@ -45,16 +45,7 @@ export function dropParts(of: {
       policy: { maxChanges: of.maxChanges },
     },
   );
-  const options = { partial: false, skipUnchanged: false };
-  const folder: DropFolder = {
-    path,
-    profile,
-    operation: "set-speed-class",
-    set: {},
-    name: undefined,
-    options,
-    settleMs,
-  };
+  const folder = dropFolderOf(path, settleMs, profile);
   const runs = droppedFileRuns({ runService, clock, folder });
   const work = new DropFolderWork({ folder, runs, feed: new Feed(collaborators), clock, guard: noGuard, onIncident });
   return { runs, work, ledger };

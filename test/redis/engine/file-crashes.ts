@@ -11,6 +11,7 @@ import { runIdFor } from "#jobs/runs/submit.ts";
 import { keysWithin, type TestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import type { Around, CrashCase, CrashSubject } from "./crashes.ts";
+import { dropFolderOf } from "../../support/drop-folder.ts";
 import { noGuard } from "../../support/no-guard.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -73,18 +74,7 @@ function begun(place: TestRedis, { name, reason }: Way): CrashSubject {
         results: () => Readable.from(["simId,outcome\n"]),
       };
       const work = new DropFolderWork({
-        folder: {
-          path,
-          profile: "default",
-          operation: "set-speed-class",
-          set: {},
-          name: undefined,
-          options: {
-            partial: false,
-            skipUnchanged: false,
-          },
-          settleMs,
-        },
+        folder: dropFolderOf(path, settleMs),
         files: crashing(path, around),
         runs: fileRuns,
         feed: feedOf(around("redis", place.redis)),

@@ -25,29 +25,21 @@ import { type RotationRecord, rotationLog } from "#jobs/credentials/record.ts";
 import { openSeal } from "#engine/seal.ts";
 import { clientFor, type Platform, startPlatform } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import { noGuard } from "../../support/no-guard.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** Stands still until it is moved; who sleeps moves it. */
-class PassingClock implements Clock {
-  #passedMs = 0;
-  readonly #startMs = Date.UTC(2026, 10, 20, 3, 0, 0);
+class PassingClock extends ManualClock {
+  override epochMs = Date.UTC(2026, 10, 20, 3, 0, 0);
 
-  wallMs(): number {
-    return this.#startMs + this.#passedMs;
-  }
-
-  monotonicMs(): number {
-    return this.#passedMs;
-  }
-
-  sleep(delayMs: number): Promise<void> {
+  override sleep(delayMs: number): Promise<void> {
     this.pass(delayMs);
     return Promise.resolve();
   }
 
-  pass(ms: number): void {
-    this.#passedMs += Math.ceil(ms);
+  override pass(ms: number): void {
+    super.pass(Math.ceil(ms));
   }
 }
 

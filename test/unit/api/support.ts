@@ -7,27 +7,14 @@ import type { ClientEvent, PlatformClientOptions } from "#api/client-options.ts"
 import { PlatformClient } from "#api/client.ts";
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secrets/secret.ts";
-import type { Clock } from "#core/time.ts";
 import type { Permit, PermitRequest } from "#limiter/permit.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 
-export class StillClock implements Clock {
-  nowMs = 1_000_000;
-  epochMs = Date.UTC(2026, 0, 1);
+export class StillClock extends ManualClock {
+  override nowMs = 1_000_000;
 
-  wallMs(): number {
-    return this.epochMs + this.nowMs;
-  }
-
-  monotonicMs(): number {
-    return this.nowMs;
-  }
-
-  sleep(): Promise<void> {
+  override sleep(): Promise<void> {
     return Promise.reject(new Error("the client never sleeps"));
-  }
-
-  pass(ms: number): void {
-    this.nowMs += ms;
   }
 }
 

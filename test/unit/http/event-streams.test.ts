@@ -10,7 +10,7 @@ import type { Access, Principal } from "#http/auth/access.ts";
 import { type EventStreams, eventStreams } from "#http/event-streams.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { until } from "../../support/until.ts";
-import { ManualClock } from "../sandbox/manual-clock.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 
 /** More than what lies between two sockets of a machine holds, so that it only leaves when it is read. */
 const muchText = "x".repeat(64 * 1_024 * 1_024);

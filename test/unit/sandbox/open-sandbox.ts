@@ -2,7 +2,7 @@
 import { onTestFinished } from "vitest";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { ManualClock } from "./manual-clock.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 
 export interface Answered {
   readonly status: number;

@@ -6,7 +6,8 @@ import { Readable } from "node:stream";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import { FileRefusedError, readFileOnce } from "#core/files/open-file.ts";
 import { type FileRun, type FileRuns, type Refusal, DropFolderWork } from "#jobs/drop-folder/work.ts";
-import { ManualClock } from "../../sandbox/manual-clock.ts";
+import { ManualClock } from "../../../support/manual-clock.ts";
+import { dropFolderOf } from "../../../support/drop-folder.ts";
 import { noGuard } from "../../../support/no-guard.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
@@ -83,19 +84,9 @@ export class FolderHarness {
 
   /** One more process that watches the folder. */
   worker(guard: PoisonGuard = noGuard): DropFolderWork {
-    const options = { partial: false, skipUnchanged: false };
-    const folder = {
-      path: this.path,
-      profile: "default",
-      operation: "set-speed-class",
-      set: {},
-      name: undefined,
-      options,
-      settleMs,
-    };
     const onIncident = (message: string): void => void this.incidents.push(message.replaceAll(this.path, "(folder)"));
     return new DropFolderWork({
-      folder,
+      folder: dropFolderOf(this.path, settleMs),
       runs: this.runs,
       feed: this.runs,
       clock: this.clock,
