@@ -233,7 +233,7 @@ describe("who may use the gateway", () => {
   });
 
   // Shows S10.
-  it("after too many wrong tokens of an address further ones get 429, and the right one passes", async () => {
+  it("a missing or wrong token gets 401, after too many wrong ones of an address 429, and the right one passes", async () => {
     const { ask, seen } = await setup(fine, { token: new Secret(token) });
     const tried = (given: string) => ask({ headers: { authorization: `Bearer ${given}` } });
     for (let n = 0; n < 3; n += 1) expect((await tried("u".repeat(32))).status).toBe(401);
