@@ -38,26 +38,28 @@ test.concurrent("a remote worker plans and applies a file and returns its result
   expect(again).toMatchObject({ code: 0, stdout: results });
 });
 
+/** Follows the events of two runs; the worker is killed between them, and comes back. @returns what was shown */
+async function followOverRestart({ harness, worker, remote, url }: Awaited<ReturnType<typeof setup>>) {
+  const tail = harness.start(["events", "tail", "--follow", "--type", "run.*", "--json"], remote);
+  await harness.fleet("one.csv", 3);
+  await harness.run(["apply", "one.csv", "--yes"]);
+  await tail.said(/"type":"run.completed"/, "stdout");
+  worker.kill("SIGKILL");
+  await tail.said(/Trying again/);
+  const away = await harness.json(["apply", "one.csv", "--yes", "--name", "away"]);
+  expect(away).toMatchObject({ code: 0, document: { state: "completed" } });
+  await harness.worker({ SIMFLEET_HTTP_PORT: new URL(url).port });
+  await tail.said(/"type":"run.completed".*"name":"away"/, "stdout");
+  const lines = (await tail.end("SIGINT")).stdout.trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as { id: string; type: string });
+}
+
 test
   .runIf(isLong)
   .concurrent("an event tail continues after the remote worker was killed and shows every event once", async () => {
-    const { harness, worker, remote, url } = await setup();
-    await using _ = harness;
-    const tail = harness.start(["events", "tail", "--follow", "--type", "run.*", "--json"], remote);
-    await harness.fleet("one.csv", 3);
-    await harness.run(["apply", "one.csv", "--yes"]);
-    await tail.said(/"type":"run.completed"/, "stdout");
-    worker.kill("SIGKILL");
-    await tail.said(/Trying again/);
-    const away = await harness.json(["apply", "one.csv", "--yes", "--name", "away"]);
-    expect(away).toMatchObject({ code: 0, document: { state: "completed" } });
-    await harness.worker({ SIMFLEET_HTTP_PORT: new URL(url).port });
-    await tail.said(/"type":"run.completed".*"name":"away"/, "stdout");
-    tail.kill("SIGINT");
-    const seen = (await tail.ended).stdout
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { id: string; type: string });
+    const asked = await setup();
+    await using _ = asked.harness;
+    const seen = await followOverRestart(asked);
     expect(seen.map(({ type }) => type)).toEqual(["run.submitted", "run.completed", "run.submitted", "run.completed"]);
     expect(new Set(seen.map(({ id }) => id)).size).toBe(4);
   });
