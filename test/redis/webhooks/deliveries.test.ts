@@ -93,8 +93,8 @@ describe("webhook deliveries", () => {
   });
 
   /** A delivery that was attempted until it failed, each time when it was due, and the delays between. */
-  async function setupFailed() {
-    const made = await setup({ answers: Array.from({ length: 8 }, () => 500) });
+  async function setupFailed(event = eventOf(1)) {
+    const made = await setup({ events: [event], answers: Array.from({ length: 8 }, () => 500) });
     const delays: number[] = [];
     for (let result = await made.attempt(); result.kind === "postponed"; result = await made.attempt()) {
       expect(result.scope).toBe("job");
@@ -103,6 +103,12 @@ describe("webhook deliveries", () => {
     }
     return { ...made, delays };
   }
+
+  it("a message about another webhook that fails is not reported: messages about it would follow", async () => {
+    const about = eventOf(1, { type: "webhook.stopped", fields: { webhook: "b" } });
+    const { harness, delivery } = await setupFailed(about);
+    expect([(await delivery()).state, await harness.reported()]).toEqual(["failed", []]);
+  });
 
   it("a delivery is retried for about a day with growing delays", async () => {
     const { delays } = await setupFailed();
