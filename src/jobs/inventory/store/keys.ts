@@ -24,7 +24,7 @@ export function inventoryKeys(keys: Keys) {
     sync: (name: string) => of(name, "sync"),
     /** Sorted set: counts of the fleet, by time. */
     history: (name: string) => of(name, "history"),
-    /** Hash: SIM to its data usage in a period. */
+    /** String with expiry: bytes that each SIM has used in the current day or month, by ordinal (usage.ts). */
     usage: (name: string, period: string) => of(name, "usage", period),
   };
   const { records, head, keyOrder, index, seen, locks, bitmaps } = own;
