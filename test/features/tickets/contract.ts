@@ -1,7 +1,7 @@
 /** The routes of tickets. */
 import { z } from "zod";
 import { id, instant, listRoute } from "#contract/fields.ts";
-import { postRoute, route } from "#contract/route.ts";
+import { getRoute, postRoute, route } from "#contract/route.ts";
 
 const ticket = z.object({
   ticketId: z.string(),
@@ -18,6 +18,12 @@ const ofQueue = z.strictObject({ queue: id.meta({ example: "support" }) });
 const shared = { params: ofQueue, answer: ticket } as const;
 
 export const listTickets = listRoute("tickets", ticket, "List the current ticket of each queue");
+
+export const showTicket = getRoute({
+  ...shared,
+  path: "/tickets/:queue",
+  summary: "Show the current ticket of a queue",
+});
 
 export const openTicket = postRoute({
   ...shared,

@@ -42,6 +42,7 @@ export function ticketEndpoints(deps: {
       const tickets = await Promise.all(Object.keys(queues).map((queue) => store.get(queue)));
       return { tickets: tickets.filter((ticket) => ticket !== undefined).map(reportOf), nextCursor: null };
     }),
+    endpoint(routes.showTicket, async ({ params: { queue } }) => reportOf(await current(queue))),
     creating(routes.openTicket, ({ params: { queue }, body: { subject }, by }) => ({
       newId,
       create: async (ticketId) => {
