@@ -67,8 +67,9 @@ async function begin(automation: Automation, wanted: readonly Decided[], deps: A
   const { name, maxPerHour } = automation;
   const atMs = clock.wallMs();
   const eventIds = wanted.map(({ event }) => event.id);
-  // Derived from all events: those already claimed may be delivered again together with new ones.
-  const id = runIdFor([name, ...eventIds].join(" "), atMs);
+  // Derived from the events alone, so that it is the same where Redis has lost their claims. From all of them: those
+  // already claimed may be delivered again together with new ones.
+  const id = runIdFor([name, ...eventIds].join(" "), wanted[0]?.event.atMs ?? atMs);
   const claims = await log.claim(name, eventIds, { id, maxPerHour, atMs });
   if (claims === undefined) {
     const reason = `it would act on more than ${maxPerHour} events within an hour (maxPerHour)`;
@@ -115,7 +116,7 @@ async function doTask(
     return tasks.changeSims({ ...action, profile, sims }, { runId: id, name, by });
   }
   const sinceMs = Math.min(...those.map(({ event }) => event.atMs));
-  const begun = await tasks.begin(action, { key: id, by, sinceMs });
+  const begun = await tasks.begin(action, { key: id, by, dueMs: sinceMs, sinceMs });
   if (typeof begun === "string") return { kind: "report", id: begun };
   await log.saveChain(begun.id, chain);
   return begun;

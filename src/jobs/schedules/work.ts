@@ -187,7 +187,8 @@ async function start(poll: Poll): Promise<ScheduleResult> {
   if (known !== undefined) return afterBegin(poll, execution, known);
   const endMs = execution.by === undefined ? windowEndMs(schedule, execution.dueMs) : Number.POSITIVE_INFINITY;
   const isLate = (): boolean => context.clock.wallMs() > endMs;
-  const beginning = { key: execution.id, by: `schedule:${name}`, sinceMs: execution.startedAtMs, isLate };
+  const { id: key, dueMs, startedAtMs: sinceMs } = execution;
+  const beginning = { key, by: `schedule:${name}`, dueMs, sinceMs, isLate };
   if (isLate()) {
     // Another process may still be starting it by its own clock, or have started it in time and died.
     const surelyMs = endMs + clockToleranceMs;

@@ -26,14 +26,15 @@ interface Deps {
   readonly authKeys: AuthKeyService;
 }
 
-/**
- * How a task is started. `sinceMs`: a rotation that started after this time belongs to this task. `isLate`: whether a
- * run must not start anymore, asked when it has been planned.
- */
+/** How a task is started. */
 interface Beginning {
+  /** Whether a run must not start anymore, asked when it has been planned. */
   readonly isLate?: () => boolean;
   readonly key: string;
   readonly by: string;
+  /** Time in the ID of its run, ms since the epoch: with the key, it is the same after any crash. */
+  readonly dueMs: number;
+  /** A rotation that started after this time belongs to this task, ms since the epoch. */
   readonly sinceMs: number;
 }
 
@@ -83,12 +84,12 @@ export class ServiceTasks {
   }
 
   /** Work that was started under the key. Undefined if there is none, and for tasks that change nothing. */
-  async begunBefore(task: Task, { key, sinceMs }: Beginning): Promise<TaskReference | undefined> {
+  async begunBefore(task: Task, { key, dueMs, sinceMs }: Beginning): Promise<TaskReference | undefined> {
     const { runs, credentials, authKeys } = this.#deps;
     const isOurs = (at: string | null | undefined): boolean => Date.parse(at ?? "") >= sinceMs;
     switch (task.job) {
       case "apply": {
-        const id = runIdFor(key, sinceMs);
+        const id = runIdFor(key, dueMs);
         return (await runs.service.exists(id)) ? { kind: "run", id } : undefined;
       }
       case "rotate": {
@@ -162,8 +163,8 @@ export class ServiceTasks {
     }
   }
 
-  async #apply(task: TaskOf<"apply">, { key, sinceMs, ...how }: Beginning): Promise<TaskReference | string> {
-    const runId = runIdFor(key, sinceMs);
+  async #apply(task: TaskOf<"apply">, { key, dueMs, ...how }: Beginning): Promise<TaskReference | string> {
+    const runId = runIdFor(key, dueMs);
     try {
       const begun = await this.#submit(toOrigin(task), { ...task, name: key }, { ...how, runId });
       return begun === "nothing" ? allAsRequested : { kind: "run", id: runId };

@@ -223,6 +223,16 @@ describe("automations", () => {
     expect(changed).toEqual([first.toSorted(), second.toSorted()]);
   });
 
+  it("an automation acts on events in the same run where Redis loses that it has acted on them", async () => {
+    const harness = await setup();
+    const added = await harness.appear(3);
+    await harness.handleAgain();
+    await redis.unlink(...(await redis.keys(`${keys.of("automation", harness.automation.name)}*`)));
+    const later = { ...systemClock, wallMs: () => systemClock.wallMs() + 4_000 };
+    await actOn(harness.automation, await harness.allEvents(), { ...harness.harness, clock: later });
+    expect([...harness.tasks.runs.values()].map(({ sims }) => sims.toSorted())).toEqual([added.toSorted()]);
+  });
+
   /** Two automations that begin a sync when one has completed; the first has begun one. */
   const setupMutual = async () => {
     const a = await setup({ on: ["sync.completed"], action: { job: "sync", profile: "" } });

@@ -8,6 +8,7 @@ import type { Freeze } from "#fleet/freeze.ts";
 import type { Schedule } from "#jobs/schedules/config.ts";
 import type { Task, TaskReference, TaskResult, TaskStatus } from "#fleet/task.ts";
 import { type ScheduleContext, workOnSchedule } from "#jobs/schedules/work.ts";
+import { runIdFor } from "#jobs/runs/submit.ts";
 import type { Tasks } from "#jobs/tasks/tasks.ts";
 import type { Keys } from "#redis/keys.ts";
 import { type ScheduleLog, type ScheduleRecord, scheduleLog } from "#jobs/schedules/record.ts";
@@ -30,9 +31,9 @@ export const change: Task = {
   },
 };
 
-/** Work that was started, by its key: starting it twice under one key starts it once. */
+/** Work that was started, by the ID that its run would have: starting it twice under one ID starts it once. */
 class HeldTasks implements Tasks {
-  readonly begun: { readonly key: string; readonly atMs: number }[] = [];
+  readonly begun: { readonly key: string; readonly runId: string; readonly atMs: number }[] = [];
   readonly cancelled: string[] = [];
   /** What the next beginnings throw. */
   readonly faults: Error[] = [];
@@ -45,11 +46,12 @@ class HeldTasks implements Tasks {
     this.#nowMs = nowMs;
   }
 
-  begin(_: Task, { key }: { key: string }): Promise<TaskReference | string> {
+  begin(_: Task, { key, dueMs }: { key: string; dueMs: number }): Promise<TaskReference | string> {
     const fault = this.faults.shift();
     if (fault !== undefined) return Promise.reject(fault);
     if (this.nothing !== undefined) return Promise.resolve(this.nothing);
-    if (!this.begun.some((one) => one.key === key)) this.begun.push({ key, atMs: this.#nowMs() });
+    const runId = runIdFor(key, dueMs);
+    if (!this.begun.some((one) => one.runId === runId)) this.begun.push({ key, runId, atMs: this.#nowMs() });
     return Promise.resolve({ kind: "run", id: key });
   }
 
@@ -138,6 +140,14 @@ export class ScheduleDeps {
   async lookAt(instant: string): Promise<number> {
     this.nowMs = Date.parse(instant);
     return this.poll();
+  }
+
+  /** @returns brings the record back to what it is now, as a crash of Redis does that loses the last writes */
+  async keepRecord(): Promise<() => Promise<unknown>> {
+    const { redis, keys } = this.#collaborators;
+    const key = keys.of("schedule", this.schedule.name);
+    const kept = await redis.dumpBuffer(key);
+    return () => redis.restore(key, 0, kept ?? "", "REPLACE");
   }
 
   record(): Promise<ScheduleRecord> {

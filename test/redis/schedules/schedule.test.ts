@@ -50,6 +50,16 @@ describe("scheduled times", () => {
     expect(harness.begunKeys).toEqual([keyAtThree]);
   });
 
+  it("a scheduled task starts once where Redis loses that it was started", async () => {
+    const harness = await setup("02:59:00", { ...daily, task: change });
+    const lose = await harness.keepRecord();
+    await harness.lookAt("2026-11-22T03:00:00.120Z");
+    await lose();
+    await harness.lookAt("2026-11-22T03:00:03.700Z");
+    expect(harness.begunKeys).toEqual([keyAtThree]);
+    expect((await harness.record()).execution).toMatchObject({ ref: { kind: "run" } });
+  });
+
   it("a scheduled task is followed to its end", async () => {
     const harness = await setup("02:59:00", daily);
     await harness.lookAt("2026-11-22T03:00:00.120Z");

@@ -34,7 +34,7 @@ it.each([
   [false, ["draft", "submit"]],
 ])("a run that became late while it was planned does not start: %s", async (isLate, wanted) => {
   const { calls, tasks } = setup();
-  const begun = tasks.begin(task, { key: "up-1", by: "schedule:up", sinceMs: 0, isLate: () => isLate });
+  const begun = tasks.begin(task, { key: "up-1", by: "schedule:up", dueMs: 0, sinceMs: 0, isLate: () => isLate });
   if (isLate) await expect(begun).rejects.toThrow("planning its run took too long");
   else expect(await begun).toMatchObject({ kind: "run" });
   expect(calls).toEqual(wanted);
