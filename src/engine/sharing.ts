@@ -2,12 +2,13 @@
  * Which profiles share an inventory: those of one operator, coverage and kind of key, their fleet. It has the name of
  * the profile that was known first, whatever the platform's address. A profile of an unknown operator has its own.
  */
+import type { Keys } from "#redis/keys.ts";
 import type { StoreDeps } from "./move-record.ts";
 
 /** Hash: profile to its fleet and `root` or `user`, and fleet to the name of its inventory. */
-export const sharingKey = (keys: StoreDeps["keys"]): string => keys.of("inventories");
+export const sharingKey = (keys: Keys): string => keys.of("inventories");
 /** Hash: number of known and gone SIMs, the next ordinal, and the fields stored by the last complete sync. */
-export const inventoryHead = (keys: StoreDeps["keys"], name: string): string => keys.of("sims", name, "head");
+export const inventoryHead = (keys: Keys, name: string): string => keys.of("sims", name, "head");
 
 type Deps = Pick<StoreDeps, "redis" | "keys">;
 
