@@ -46,6 +46,8 @@ export interface QueueWorkerOptions<Data> extends QueueWorkerDeps {
   readonly afterReporting?: (data: Data, kind: string) => Promise<void>;
   /** Adds jobs for work that has none; called at the start and then every 5 s. */
   readonly restore: () => Promise<void> | void;
+  /** Whether a job is a span. Defaults to true; not for jobs that look for work every few seconds, or read for days. */
+  readonly isTraced?: boolean;
   /** The span that a job's span continues, as a W3C `traceparent`. */
   readonly traceParentOf?: (data: Data) => Promise<string | undefined>;
   readonly onIncident: (incident: { readonly message: string; readonly data?: Data }) => void;
@@ -164,8 +166,9 @@ export class QueueWorker<Data> implements Working {
   }
 
   #work(job: Job<Data>, token: string | undefined, lost: AbortSignal | undefined): Promise<string> {
-    const { queue, traceParentOf } = this.#options;
+    const { queue, traceParentOf, isTraced = true } = this.#options;
     publishQueueTime(queue.name, job);
+    if (!isTraced) return this.#processJob(job, token, lost);
     return traced(
       async () => ({
         name: `process ${queue.name}`,

@@ -2,10 +2,10 @@
  * The BullMQ queues of one kind of work, one per key (a profile, a webhook). A job only triggers the work: the store
  * records what to do, and lost jobs are added again from it. Loads BullMQ on first use: most commands need no queue.
  */
-import type { JobsOptions, Queue, Job } from "bullmq";
+import type { JobsOptions, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import type { Lifecycle } from "#core/process/lifecycle.ts";
-import type { WorkResult, Working, Incident } from "./job-result.ts";
+import type { Working } from "./job-result.ts";
 import type { QueueWorkerDeps, QueueWorkerOptions } from "./queue-worker.ts";
 
 export interface QueueDeps extends QueueWorkerDeps {
@@ -54,9 +54,10 @@ export function workQueues<Data>(kind: KindOfQueue<Data>, deps: QueueDeps) {
   });
   /** The queue of a key; opened when it is used first. */
   const openQueue = (key: string): Promise<Queue<Data>> => {
-    const queue = open.get(key) ?? openOne(kind.nameOf(key));
-    open.set(key, queue);
-    queue.catch(() => open.delete(key));
+    const name = kind.nameOf(key);
+    const queue = open.get(name) ?? openOne(name);
+    open.set(name, queue);
+    queue.catch(() => open.delete(name));
     return queue;
   };
   return {
@@ -73,62 +74,6 @@ export function workQueues<Data>(kind: KindOfQueue<Data>, deps: QueueDeps) {
       return worker;
     },
   };
-}
-
-// Queues for work that a profile does one at a time: its sync, its rotations. Each queue holds at most one job, so the
-// work never overlaps. The queues are separate from the segments' queues, so that the work starts at once even during a
-// run that takes days; both share the quota. The store records what there is to do; the job only triggers it.
-
-interface ProfileReference {
-  readonly profile: string;
-}
-
-/** Whether there is work now (`due`), work that is scheduled or in progress (`waiting`), or none. */
-export type WorkStatus = "none" | "waiting" | "due";
-
-export interface ProfileWork {
-  readonly work: (profile: string, signal: AbortSignal) => Promise<WorkResult>;
-  readonly status: (profile: string) => Promise<WorkStatus>;
-  readonly onIncident: (incident: Incident) => void;
-}
-
-export type ProfileJobs = ReturnType<typeof profileJobs>;
-
-/** @param name prefix of the names of the queues @param jobId the ID of every job, so that a queue holds at most one */
-export function profileJobs(name: string, jobId: string, deps: QueueDeps) {
-  const queues = workQueues<ProfileReference>({ connection: name, nameOf: (profile) => `${name}-${profile}` }, deps);
-
-  /**
-   * Enqueues the profile's work. Has no effect while the work is in progress.
-   * @param others `now` also runs work at once that waits for a retry or failed too often, because a user asked for it
-   */
-  const enqueue = async (profile: string, others: "leave" | "now" = "leave"): Promise<void> => {
-    const queue = await queues.queue(profile);
-    if (others === "now") {
-      const present: Job<ProfileReference> | undefined = await queue.getJob(jobId);
-      if (await present?.isFailed()) await present?.remove();
-      if (await present?.isDelayed()) await present?.promote().catch(() => undefined);
-    }
-    await queue.add(name, { profile }, { jobId });
-  };
-
-  const consume = (profile: string, { work, status, onIncident }: ProfileWork): Promise<Working> => {
-    /** Adds the job if there is work without one, or starts it if it is delayed although its work is due. */
-    const restore = async (): Promise<void> => {
-      const found = await status(profile);
-      if (found !== "none") await enqueue(profile, found === "due" ? "now" : "leave");
-    };
-    return queues.consume(profile, {
-      atOnce: 1,
-      work: (_, signal) => work(profile, signal),
-      restore,
-      // Work that was created just as the previous job ended has no job yet.
-      afterReporting: restore,
-      onIncident: ({ message }) => onIncident({ message }),
-    });
-  };
-
-  return { ...queues, enqueue, consume };
 }
 
 const states = ["waiting", "active", "delayed", "failed", "prioritized"] as const;

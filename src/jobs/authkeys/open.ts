@@ -4,7 +4,7 @@ import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts
 import { SimfleetError } from "#core/errors.ts";
 import type { AuthKeyUser } from "#engine/authkey-users.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
-import { type ProfileJobs, profileJobs } from "#engine/queue/work-queues.ts";
+import { type NamedJobs, profileJobs } from "#engine/queue/named-jobs.ts";
 import { newWorkId } from "#engine/record.ts";
 import { openSeal } from "#engine/seal.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
@@ -29,7 +29,7 @@ export class AuthKeyService {
   readonly #kernel: Kernel;
   readonly #rotations: AuthKeyRotations;
   /** One rotation at a time, including the grace period of the old AuthKey. */
-  readonly #queues: ProfileJobs;
+  readonly #queues: NamedJobs;
   readonly #configured: AuthKeys;
   readonly #credentials: CredentialService;
 
@@ -38,7 +38,7 @@ export class AuthKeyService {
     this.#credentials = credentials;
     this.#configured = configured;
     this.#rotations = authKeyRotations(kernel);
-    this.#queues = profileJobs("authkeys", "the-authkey", kernel);
+    this.#queues = profileJobs("authkeys", kernel);
   }
 
   /**
@@ -131,10 +131,10 @@ export class AuthKeyService {
       inUseHere: () => accounts.of(profile).checkSecrets(),
       handOver: this.#credentials.handOver,
     };
-    return this.#queues.consume(owner.name, {
+    return this.#queues.consumeOne(owner, {
       onIncident,
-      status: async (name) => (isToBeDone(await this.#rotations.record(name)) ? "waiting" : "none"),
-      work: async (name, stop) => {
+      status: async ({ name }) => (isToBeDone(await this.#rotations.record(name)) ? "waiting" : "none"),
+      work: async ({ name }, stop) => {
         const terms = { clock, freezes: this.#kernel.freezes, scope: "job", signal: stop } as const;
         const result = await unlessFrozen(profile, terms, (signal) => rotateAuthKey(name, deps, signal));
         if (result.kind === "postponed" && result.refusal !== undefined) {

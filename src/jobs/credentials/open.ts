@@ -9,7 +9,7 @@ import { scrubSecrets } from "#core/secrets/scrub-secrets.ts";
 import { dayMs } from "#core/time.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
-import { type ProfileJobs, profileJobs } from "#engine/queue/work-queues.ts";
+import { type NamedJobs, profileJobs } from "#engine/queue/named-jobs.ts";
 import { openSeal } from "#engine/seal.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
@@ -44,7 +44,7 @@ export class CredentialService {
    * One job handles all rotations of a profile. It may be delayed for hours between two polls, and runs at once if a
    * rotation is due, so that a new rotation does not wait for the grace period of another.
    */
-  readonly #queues: ProfileJobs;
+  readonly #queues: NamedJobs;
   #context: work.RotationContext | undefined;
   readonly #sinks: SinkDeps;
   /** Hands a new secret to a sink. @throws SinkError; the signal's reason */
@@ -54,7 +54,7 @@ export class CredentialService {
     this.#kernel = kernel;
     this.rotations = rotations;
     this.log = rotationLog(kernel);
-    this.#queues = profileJobs("rotations", "the-rotations", kernel);
+    this.#queues = profileJobs("rotations", kernel);
     const { clock, env, lifecycle } = kernel;
     const webhooks = webhookSender(kernel);
     lifecycle.onStop("webhooks of sinks", () => webhooks.close());
@@ -70,14 +70,17 @@ export class CredentialService {
   async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
     const { clock, freezes } = this.#kernel;
     const context = this.#contextOfWork();
-    return this.#queues.consume(profile, {
-      onIncident,
-      status: (name) => work.statusOf(name, context),
-      work: (name, stop) =>
-        unlessFrozen(name, { clock, freezes, scope: "job", signal: stop }, (signal) =>
-          work.workOnRotations(name, context, { signal, emit: onIncident }),
-        ),
-    });
+    return this.#queues.consumeOne(
+      { name: profile },
+      {
+        onIncident,
+        status: ({ name }) => work.statusOf(name, context),
+        work: ({ name }, stop) =>
+          unlessFrozen(name, { clock, freezes, scope: "job", signal: stop }, (signal) =>
+            work.workOnRotations(name, context, { signal, emit: onIncident }),
+          ),
+      },
+    );
   }
 
   /** Reports the secrets of a profile that are too old, until the app closes. */

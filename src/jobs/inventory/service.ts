@@ -4,7 +4,7 @@ import { reportOf } from "#contract/fields.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import { newWorkId } from "#engine/record.ts";
 import type { Incident, Interruption, Working } from "#engine/queue/job-result.ts";
-import { profileJobs } from "#engine/queue/work-queues.ts";
+import { profileJobs } from "#engine/queue/named-jobs.ts";
 import { readSharing } from "#engine/sharing.ts";
 import { keepAnswers } from "#core/kept.ts";
 import { dayMs, minuteMs } from "#core/time.ts";
@@ -23,7 +23,7 @@ export type OpenInventory = ReturnType<typeof openInventory>;
 export function openInventory(kernel: Kernel) {
   const store = new Inventory(kernel);
   const syncs = new SyncLog(kernel);
-  const queues = profileJobs("syncs", "the-sync", kernel);
+  const queues = profileJobs("syncs", kernel);
   const context = { ...kernel, syncs, inventory: store };
 
   /**
@@ -62,23 +62,26 @@ export function openInventory(kernel: Kernel) {
 
   /** Works on a profile's syncs until stopped. */
   const consume = (profile: string, onIncident: (incident: Incident) => void): Promise<Working> =>
-    queues.consume(profile, {
-      onIncident,
-      // Never `due`: a sync that waits for the quota must not start early.
-      status: async (name) => {
-        const state = await syncs.state(name);
-        return state?.profile === name && !isSyncOver(state) ? "waiting" : "none";
+    queues.consumeOne(
+      { name: profile },
+      {
+        onIncident,
+        // Never `due`: a sync that waits for the quota must not start early.
+        status: async ({ name }) => {
+          const state = await syncs.state(name);
+          return state?.profile === name && !isSyncOver(state) ? "waiting" : "none";
+        },
+        work: async ({ name }, signal) => {
+          const result = await syncInventory(name, context, signal);
+          if (result.kind === "ended") await kernel.feed.trim();
+          if (result.kind === "postponed") {
+            const { reason, refusal } = result;
+            onIncident({ message: reason, isInReport: true, ...(refusal === undefined ? {} : { refusal }) });
+          }
+          return result;
+        },
       },
-      work: async (name, signal) => {
-        const result = await syncInventory(name, context, signal);
-        if (result.kind === "ended") await kernel.feed.trim();
-        if (result.kind === "postponed") {
-          const { reason, refusal } = result;
-          onIncident({ message: reason, isInReport: true, ...(refusal === undefined ? {} : { refusal }) });
-        }
-        return result;
-      },
-    });
+    );
 
   const service = { sync, syncReport, syncReports, ...fleetCounts(kernel, { store, syncs }) };
   return { service, store, syncs, isServed: queues.isServed, syncSince, consume };

@@ -3,7 +3,8 @@ import type { Job } from "bullmq";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { minuteMs, systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { profileJobs, workQueues } from "#engine/queue/work-queues.ts";
+import { profileJobs } from "#engine/queue/named-jobs.ts";
+import { workQueues } from "#engine/queue/work-queues.ts";
 import { QueueWorker } from "#engine/queue/queue-worker.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { repairTimes } from "#engine/queue/wrong-times.ts";
@@ -48,15 +49,18 @@ it("a segment that a process with a fast clock has delayed starts soon, and one 
 });
 
 it("work of a profile that a process with a fast clock has delayed starts soon", async () => {
-  const jobs = profileJobs("far", "the-work", parts);
+  const jobs = profileJobs("far", { redis, ...parts });
   const queue = await jobs.queue("default");
-  await actAhead(() => queue.add("later", { profile: "default" }, { jobId: "later", delay: 5_000 }));
+  await actAhead(() => queue.add("later", { name: "default" }, { jobId: "later", delay: 5_000 }));
   const work = vi.fn(ending);
-  const working = await jobs.consume("default", {
-    work,
-    status: () => Promise.resolve("none"),
-    onIncident: () => undefined,
-  });
+  const working = await jobs.consumeOne(
+    { name: "default" },
+    {
+      work,
+      status: () => Promise.resolve("none"),
+      onIncident: () => undefined,
+    },
+  );
   onTestFinished(() => working.stop());
   await until("the work was taken", () => work.mock.calls.length > 0);
 });

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
-import { profileJobs } from "#engine/queue/work-queues.ts";
+import { profileJobs } from "#engine/queue/named-jobs.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
@@ -11,10 +11,10 @@ const place = openTestRedis();
 
 /** The queue of rotations, and a consumer that looks at them and finds that they wait. */
 function setup() {
-  const { connect, keys, lifecycle } = place;
+  const { redis, connect, keys, lifecycle } = place;
   const workerRegistry = openWorkerRegistry(place);
-  const collaborators = { connect: () => connect(), keys, workerRegistry, clock: systemClock, lifecycle };
-  const queues = profileJobs("rotations", "the-rotations", collaborators);
+  const collaborators = { redis, connect: () => connect(), keys, workerRegistry, clock: systemClock, lifecycle };
+  const queues = profileJobs("rotations", collaborators);
   const found = { looks: 0, status: "waiting" as "waiting" | "due", incidents: [] as string[] };
   const work = (): Promise<WorkResult> => {
     found.looks += 1;
@@ -23,11 +23,14 @@ function setup() {
   };
   const consume = async (): Promise<void> => {
     const status = () => Promise.resolve(found.status);
-    const working = await queues.consume("a", {
-      work,
-      status,
-      onIncident: ({ message }) => found.incidents.push(message),
-    });
+    const working = await queues.consumeOne(
+      { name: "a" },
+      {
+        work,
+        status,
+        onIncident: ({ message }) => found.incidents.push(message),
+      },
+    );
     onTestFinished(() => working.stop());
   };
   return { queues, found, consume };
