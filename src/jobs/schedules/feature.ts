@@ -17,19 +17,19 @@ export const schedules = feature({
   open: async (kernel, needs, configured) => {
     const { scheduleService } = await import("./service.ts");
     const { scheduleLog } = await import("./record.ts");
-    const { pollSchedules, workOnSchedule } = await import("./work.ts");
-    const { clock, logger, lifecycle } = kernel;
-    const context = { ...kernel, ...needs, log: scheduleLog(kernel), schedules: configured };
+    const { consumeSchedules } = await import("./work.ts");
+    const { namedJobs } = await import("#engine/queue/named-jobs.ts");
+    const { clock, logger } = kernel;
+    const jobs = namedJobs("schedules", kernel);
+    const context = { ...kernel, ...needs, log: scheduleLog(kernel), schedules: configured, jobs };
     const service = scheduleService(context);
     return {
       service,
       routes: () => service.endpoints(),
       work: async () => {
-        const stop = await pollSchedules(configured, (one, signal) => workOnSchedule(one, context, signal), {
-          ...kernel,
-          onIncident: logIncidents(logger, { job: "schedules" }),
-        });
-        lifecycle.onStop("schedules", stop);
+        const { newerTasks } = await import("#kernel/reload.ts");
+        const onIncident = logIncidents(logger, { job: "schedules" });
+        return consumeSchedules(jobs, context, { newerTasks: () => newerTasks(kernel), onIncident });
       },
       readings: async () =>
         (await service.list()).flatMap(({ name: schedule, last }) => {

@@ -8,24 +8,26 @@ import { nextTimes } from "#fleet/time/cron.ts";
 import type { Schedule } from "./config.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import { type ServiceTasks, shownOperation } from "#jobs/tasks/tasks.ts";
-import { executionId, schedulesQueue } from "./work.ts";
+import { executionId } from "./work.ts";
+import type { NamedJobs } from "#engine/queue/named-jobs.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { Execution, ScheduleLog } from "./record.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 
 const shownTimes = 5;
 
-interface ScheduleServiceDeps extends Pick<Kernel, "workerRegistry" | "clock"> {
+interface ScheduleServiceDeps extends Pick<Kernel, "clock"> {
   readonly log: ScheduleLog;
   readonly schedules: readonly Schedule[];
   readonly tasks: Pick<ServiceTasks, "preview">;
+  readonly jobs: Pick<NamedJobs, "enqueue" | "isServed">;
   readonly runs: { readonly service: Pick<RunService, "operation"> };
 }
 
 export type ScheduleService = ReturnType<typeof scheduleService>;
 
 export function scheduleService(deps: ScheduleServiceDeps) {
-  const { log, clock, schedules, tasks, workerRegistry } = deps;
+  const { log, clock, schedules, tasks, jobs } = deps;
 
   const byName = schedules.map((one): [string, Schedule] => [one.name, one]);
   /** @throws SimfleetError SCHEDULE_NOT_FOUND */
@@ -64,6 +66,7 @@ export function scheduleService(deps: ScheduleServiceDeps) {
         : { change: { queued: queued ?? wanted } };
     });
     await log.rememberMessage(name, messageId);
+    await jobs.enqueue(name, "now");
     return show(name);
   };
 
@@ -75,10 +78,12 @@ export function scheduleService(deps: ScheduleServiceDeps) {
   };
 
   /** Resumes the schedule, starting with its next time. */
-  const resume = (name: string, by: string) => {
+  const resume = async (name: string, by: string) => {
     const change = { paused: undefined, failures: undefined };
     const events = [{ type: "schedule.resumed", fields: { by } }] as const;
-    return update(name, (record) => (record?.paused === undefined ? undefined : { change, events }));
+    const resumed = await update(name, (record) => (record?.paused === undefined ? undefined : { change, events }));
+    await jobs.enqueue(name, "now");
+    return resumed;
   };
 
   const endpoints = (): readonly Endpoint[] => [
@@ -95,10 +100,7 @@ export function scheduleService(deps: ScheduleServiceDeps) {
     })),
   ];
 
-  /** Whether a live process handles schedules. */
-  const isServed = async (): Promise<boolean> => (await workerRegistry.workers(schedulesQueue)).length > 0;
-
-  return { list, show, trigger, pause, resume, endpoints, isServed, configured: schedules };
+  return { list, show, trigger, pause, resume, endpoints, isServed: jobs.isServed, configured: schedules };
 }
 
 async function reportOn(schedule: Schedule, { log, clock, runs }: ScheduleServiceDeps): Promise<routes.ScheduleReport> {

@@ -11,12 +11,12 @@
  *   starting | running -> idle, paused  so many failures in a row pause the schedule
  *   any       -> idle, paused        three workers have died there
  */
-import { hash, randomBytes } from "node:crypto";
-import { messageOf } from "#core/errors.ts";
-import { clockToleranceMs, every, isoTime, minuteMs, secondMs } from "#core/time.ts";
+import { hash } from "node:crypto";
+import { clockToleranceMs, isoTime, minuteMs, secondMs } from "#core/time.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
-import type { Incident } from "#engine/queue/job-result.ts";
+import type { Incident, WorkResult, Working } from "#engine/queue/job-result.ts";
+import type { NamedJobs, WorkStatus } from "#engine/queue/named-jobs.ts";
 import { MovedByAnother, type StepResult, type Steps, again, move, runSteps, wait } from "#engine/steps.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { Schedule } from "./config.ts";
@@ -41,10 +41,11 @@ interface Poll {
 /** Tasks that are over when they have begun, so that no work is found under the id of their execution. */
 const unrecorded: ReadonlySet<Task["job"]> = new Set(["usage", "report"]);
 
+/** A paused schedule without a task has no step. */
 type ScheduleState = "due" | "queued" | "starting" | "running" | "idle";
 type ScheduleResult = StepResult<ScheduleChange>;
 
-/** Longest pause between two polls: so soon the end of a task, a request or a clock that was set is noticed. */
+/** Pause between two polls of a task, or of a freeze. */
 const pollIntervalMs = secondMs;
 const startPauses = { baseMs: 5 * secondMs, capMs: 5 * minuteMs };
 /** With this backoff the attempts to start a task take about a quarter of an hour. */
@@ -64,16 +65,16 @@ const steps: Steps<ScheduleState, Poll, ScheduleChange> = {
 
 /**
  * Advances a schedule as far as possible.
- * @param signal aborts when this process stops
- * @returns when to poll it again, ms since the epoch
+ * @param signal aborts when this process stops, or has lost the job
+ * @returns how long it waits; `ended` while it is paused
  * @throws errors of the store
  */
-export async function workOnSchedule(schedule: Schedule, context: ScheduleContext, signal: AbortSignal) {
+export function workOnSchedule(schedule: Schedule, context: ScheduleContext, signal: AbortSignal): Promise<WorkResult> {
   const { log, clock } = context;
   const save = async ({ record }: Poll, change: ScheduleChange, events: readonly MoveEvent[]): Promise<void> => {
     if ((await log.move(schedule.name, record, change, { events })) === "stale") throw new MovedByAnother();
   };
-  const result = await runSteps<Poll, ScheduleChange>(
+  return runSteps<Poll, ScheduleChange>(
     {
       open: async () => ({ schedule, context, record: await log.record(schedule), nowMs: clock.wallMs() }),
       clock,
@@ -107,17 +108,25 @@ export async function workOnSchedule(schedule: Schedule, context: ScheduleContex
     },
     signal,
   );
-  return clock.wallMs() + (result.kind === "postponed" ? result.delayMs : 0);
 }
 
-function stateOf(poll: Poll): ScheduleState {
-  const { execution, queued } = poll.record;
+/** Whether a schedule has work. A task that does not start is tried again by its job, which waits meanwhile. */
+async function statusOfSchedule(schedule: Schedule, context: ScheduleContext): Promise<WorkStatus> {
+  const record = await context.log.record(schedule);
+  const state = stateOf({ schedule, context, record, nowMs: context.clock.wallMs() });
+  if (state === "paused") return "none";
+  return state === "due" || state === "queued" ? "due" : "waiting";
+}
+
+function stateOf(poll: Poll): ScheduleState | "paused" {
+  const { execution, queued, paused } = poll.record;
   if (dueAtMs(poll) <= poll.nowMs) return "due";
   if (execution !== undefined) return execution.ref === undefined ? "starting" : "running";
-  return queued === undefined ? "idle" : "queued";
+  if (queued !== undefined) return "queued";
+  return paused === undefined ? "idle" : "paused";
 }
 
-function pointOf({ schedule, record }: Poll, state: ScheduleState): string | undefined {
+function pointOf({ schedule, record }: Poll, state: ReturnType<typeof stateOf>): string | undefined {
   if (state === "idle") return undefined;
   const { execution, queued, dueMs } = record;
   return `schedule ${schedule.name} ${execution?.id ?? queued?.id ?? dueMs ?? ""} ${state}`;
@@ -306,66 +315,41 @@ function missedEvent({ task }: Schedule, dueMs: number, more: MoveEvent["fields"
   return { type: "schedule.missed", fields: { job: task.job, due: new Date(dueMs).toISOString(), ...more } };
 }
 
-// Polls schedules in every worker. A poll depends only on the record, and of several processes that poll at once one
-// makes a move, so the workers need no agreement on who polls.
+// The jobs of schedules: one each, which waits until the schedule is due, or looks at its task every second.
 
-/** Name under which the processes that poll schedules are registered. */
-export const schedulesQueue = "schedules";
-const pauseAfterFaultMs = 10 * secondMs;
+interface ScheduleWorkDeps {
+  readonly newerTasks: () => Promise<string | undefined>;
+  readonly onIncident: (incident: Incident) => void;
+}
 
 /**
- * Polls until stopped.
- * @param poll advances a schedule as far as possible, and returns when to poll it again, ms since the epoch
- * @returns stops it after the polls in progress
+ * Runs schedules until stopped. Of workers with different tasks, only those with the newest act.
+ * @param jobs the jobs of schedules
+ * @param deps `newerTasks`: the hash of the tasks of a newer worker, if they differ from this one's
  */
-export async function pollSchedules(
-  schedules: readonly Schedule[],
-  poll: (schedule: Schedule, signal: AbortSignal) => Promise<number>,
-  deps: Pick<Kernel, "clock" | "workerRegistry"> & {
-    readonly config: { readonly tasksHash: string | undefined };
-    readonly onIncident: (incident: Incident) => void;
-  },
-): Promise<() => Promise<void>> {
-  const { clock, workerRegistry, onIncident } = deps;
-  const { tasksHash = "" } = deps.config;
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const pollOne = async (schedule: Schedule): Promise<void> => {
-    while (!signal.aborted) {
-      const polled = isNewest() ? poll(schedule, signal) : Promise.resolve(Infinity);
-      const pauseMs = await polled.then(
-        (nextMs) => Math.min(nextMs - clock.wallMs(), pollIntervalMs),
-        (thrown: unknown) => {
-          onIncident({ message: `the schedule ${schedule.name} is tried again: ${messageOf(thrown)}` });
-          return pauseAfterFaultMs;
-        },
-      );
-      await clock.sleep(Math.max(1, pauseMs), signal).catch(() => undefined);
-    }
+export function consumeSchedules(
+  jobs: NamedJobs,
+  context: ScheduleContext & { readonly schedules: readonly Schedule[] },
+  { newerTasks, onIncident }: ScheduleWorkDeps,
+): Promise<Working[]> {
+  let known: string | undefined;
+  const isNewest = async (): Promise<boolean> => {
+    const newer = await newerTasks();
+    const isReported = newer === known;
+    known = newer;
+    if (newer === undefined) return true;
+    const message = `a worker with a newer configuration (${newer}) runs the schedules, and not this one: give all workers the same configuration`;
+    if (!isReported) onIncident({ message });
+    return false;
   };
-  if (schedules.length === 0) return () => Promise.resolve();
-  const processId = `${process.pid}-${randomBytes(3).toString("hex")}`;
-  // Of workers with different tasks, only those with the newest act.
-  let newest = tasksHash;
-  const isNewest = (): boolean => newest === tasksHash;
-  const compare = async (): Promise<void> => {
-    const before = newest;
-    const [last = ""] = (await workerRegistry.workers(schedulesQueue)).toSorted().toReversed();
-    newest = last === "" ? tasksHash : (last.split(" ")[1] ?? "");
-    if (newest === before || isNewest()) return;
-    const message = `a worker with a newer configuration (${newest}) runs the schedules, and not this one (${tasksHash}): give all workers the same configuration`;
-    onIncident({ message });
-  };
-  const leave = await workerRegistry.announce(schedulesQueue, `${clock.wallMs()} ${tasksHash} ${processId}`);
-  await compare().catch(() => undefined);
-  const stopComparing = every(pollIntervalMs, () => void compare().catch(() => undefined));
-  const polling = schedules.map(pollOne);
-  return async () => {
-    stopping.abort(new Error("this process is stopping"));
-    stopComparing();
-    await leave();
-    await Promise.all(polling);
-  };
+  return jobs.consumeAll(context.schedules, {
+    work: async (schedule, signal) => {
+      if (await isNewest()) return workOnSchedule(schedule, context, signal);
+      return { kind: "postponed", delayMs: pollIntervalMs, scope: "job", reason: "a worker with newer tasks" };
+    },
+    status: async (schedule) => ((await isNewest()) ? statusOfSchedule(schedule, context) : "none"),
+    onIncident,
+  });
 }
 
 // Determines which times of a schedule have passed, and whether they were missed.

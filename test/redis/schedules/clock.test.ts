@@ -1,67 +1,117 @@
-/** When a worker polls its schedules: when they are due, and every second. */
-import { expect, it, onTestFinished } from "vitest";
+/** The jobs of schedules: each waits until its schedule has work, and of several workers the newest one acts. */
+import { type TestContext, describe, expect, it } from "vitest";
+import { Lifecycle } from "#core/process/lifecycle.ts";
 import { systemClock } from "#core/time.ts";
+import { namedJobs } from "#engine/queue/named-jobs.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { pollSchedules, schedulesQueue } from "#jobs/schedules/work.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { scheduleService } from "#jobs/schedules/service.ts";
+import { consumeSchedules } from "#jobs/schedules/work.ts";
+import { announceTasks, newerTasks } from "#kernel/reload.ts";
+import type { Kernel } from "#kernel/kernel.ts";
+import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { ScheduleDeps } from "./schedule-harness.ts";
 
-const { redis, keys } = openTestRedis();
-const workerRegistry = openWorkerRegistry({ redis, keys });
+const { redis, keys, connect, lifecycle } = openTestRedis();
 
-const { schedule: nightly } = new ScheduleDeps({ redis, keys }, "2026-11-22T00:00:00Z", { cron: "0 3 * * *" });
-
-/** Polls until the test ends, with pauses that are noted and take a thousandth of their time. */
-async function setup(poll: (atMs: number) => Promise<number>, { tasksHash = "a", startedMs = 0 } = {}) {
-  const clock = {
-    ...systemClock,
-    wallMs: () => 1_790_000_000_000 + startedMs,
-    sleep: (delayMs: number, signal?: AbortSignal) => {
-      pauses.push(delayMs);
-      return systemClock.sleep(delayMs / 1_000, signal);
-    },
-  };
-  const pauses: number[] = [];
+/** A schedule that is due at 03:00 in an hour, and workers that start on demand. */
+function setup({ onTestFinished }: TestContext) {
+  const harness = new ScheduleDeps({ redis, keys }, "2026-11-22T02:00:00Z", { cron: "0 3 * * *" });
+  const own = keysWithin(keys);
+  const workerRegistry = openWorkerRegistry({ redis, keys: own });
+  const jobs = namedJobs("schedules", { redis, connect, keys: own, workerRegistry, clock: systemClock, lifecycle });
+  const schedules = [harness.schedule];
+  const absent = {} as never;
+  const service = scheduleService({ ...harness.context, schedules, jobs, tasks: absent, runs: absent });
   const incidents: string[] = [];
-  const onIncident = ({ message }: { message: string }): void => void incidents.push(message);
-  const deps = { clock, workerRegistry, config: { tasksHash }, onIncident };
-  const stop = await pollSchedules([nightly], () => poll(clock.wallMs()), deps);
-  onTestFinished(stop);
-  return { pauses, incidents, stop };
+  let startedAtMs = 1_790_000_000_000;
+  /** @returns stops the worker */
+  const startWorker = async (tasksHash = "a", context = harness.context) => {
+    const of = { workerRegistry, config: { tasksHash } } as unknown as Kernel;
+    const wallMs = () => (startedAtMs += 1);
+    const process = new Lifecycle();
+    const facts = { accounts: { worker: tasksHash }, clock: { ...systemClock, wallMs }, lifecycle: process };
+    await announceTasks({ ...of, ...facts } as unknown as Kernel);
+    const [worker] = await consumeSchedules(
+      jobs,
+      { ...context, schedules },
+      { newerTasks: () => newerTasks(of), onIncident: ({ message }) => void incidents.push(message) },
+    );
+    onTestFinished(() => worker?.stop());
+    return async () => {
+      await worker?.stop();
+      await process.stop();
+    };
+  };
+  return { harness, jobs, service, incidents, startWorker };
 }
 
-it("a schedule is polled when its poll asks for it, and registered while a worker polls it", async () => {
-  const { pauses, stop } = await setup((atMs) => Promise.resolve(atMs + 300));
-  await until("it was polled three times", () => pauses.length >= 3);
-  expect(new Set(pauses)).toEqual(new Set([300]));
-  expect(await workerRegistry.workers(schedulesQueue)).toHaveLength(1);
-  await stop();
-  expect(await workerRegistry.workers(schedulesQueue)).toEqual([]);
-});
+/** The first look at a schedule sets its next time. */
+async function untilLookedAt({ log, schedule }: ScheduleDeps): Promise<void> {
+  await until("it has its next time", async () => (await log.record(schedule)).dueMs !== undefined);
+}
 
-it("a schedule that waits for days is polled every second, so that a request is noticed", async () => {
-  const { pauses } = await setup((atMs) => Promise.resolve(atMs + 86_400_000));
-  await until("it was polled three times", () => pauses.length >= 3);
-  expect(new Set(pauses)).toEqual(new Set([1_000]));
-});
+/** Side by side, since most of them wait. */
+describe.concurrent("the jobs of schedules", () => {
+  it("a schedule that is due by a clock that was set starts within seconds, and is served while a worker runs", async (context) => {
+    const { harness, jobs, startWorker } = setup(context);
+    const stop = await startWorker();
+    await untilLookedAt(harness);
+    expect(await jobs.isServed()).toBe(true);
+    harness.nowMs = Date.parse("2026-11-22T03:00:01Z");
+    await until("it has begun", () => harness.begunKeys.length === 1);
+    await stop();
+    expect(await jobs.isServed()).toBe(false);
+  });
 
-it("a poll that fails is reported and repeated", async () => {
-  const { pauses, incidents } = await setup(() => Promise.reject(new Error("Redis is full")));
-  await until("it is tried again", () => pauses.length >= 2);
-  expect([pauses[0], incidents[0]]).toEqual([10_000, "the schedule nightly is tried again: Redis is full"]);
-});
+  it("a request starts at once, also of a schedule that waits for its time or is paused", async (context) => {
+    const { harness, service, startWorker } = setup(context);
+    await startWorker();
+    await untilLookedAt(harness);
+    await service.trigger("nightly", { by: "ada" });
+    await until("the first has begun", () => harness.begunKeys.length === 1);
+    harness.tasks.end(harness.begunKeys[0] ?? "");
+    await service.pause("nightly", "ada");
+    harness.nowMs += 60_000;
+    await service.trigger("nightly", { by: "ada" });
+    await until("the second has begun", () => harness.begunKeys.length === 2);
+  });
 
-it("of two workers with different tasks the newer one polls alone, until it stops", async () => {
-  let polls = 0;
-  const older = await setup((atMs) => Promise.resolve(atMs + (polls += 1)));
-  await until("the older one polls", () => polls > 2);
-  const newer = await setup((atMs) => Promise.resolve(atMs + 300), { tasksHash: "b", startedMs: 5 });
-  await until("the older one says so", () => older.incidents.length === 1);
-  expect(older.incidents[0]).toContain("newer configuration (b)");
-  const before = polls;
-  await until("both had time for many polls", () => newer.pauses.length > 100);
-  expect(polls).toBe(before);
-  await newer.stop();
-  await until("the older one polls again", () => polls > before);
+  it("a schedule whose record cannot be read is reported and tried again", async (context) => {
+    const { harness, incidents, startWorker } = setup(context);
+    let reads = 0;
+    const record: typeof harness.log.record = (of) =>
+      (reads += 1) === 2 ? Promise.reject(new Error("Redis is full")) : harness.log.record(of);
+    await startWorker("a", { ...harness.context, log: { ...harness.log, record } });
+    await untilLookedAt(harness);
+    expect(incidents).toEqual(["nightly is tried again: Redis is full"]);
+  });
+
+  it("of two workers with different tasks the one that started last acts alone, until it stops", async (context) => {
+    const { harness, incidents, startWorker } = setup(context);
+    const seen: string[] = [];
+    const contextOf = (name: string) => {
+      const { tasks } = harness;
+      const bound = {
+        begunBefore: tasks.begunBefore.bind(tasks),
+        status: tasks.status.bind(tasks),
+        cancel: tasks.cancel,
+      };
+      const begin: typeof tasks.begin = (...args) => (seen.push(name), tasks.begin(...args));
+      return { ...harness.context, tasks: { ...bound, begin } };
+    };
+    await startWorker("a", contextOf("a"));
+    await untilLookedAt(harness);
+    const stopNewer = await startWorker("b", contextOf("b"));
+    await until("the older one says so", () => incidents.length === 1);
+    expect(incidents[0]).toContain("newer configuration (b)");
+    harness.nowMs = Date.parse("2026-11-22T03:00:01Z");
+    await until("it has begun", () => seen.length === 1);
+    harness.tasks.end(harness.begunKeys[0] ?? "");
+    await until("it has ended", async () => (await harness.record()).execution === undefined);
+    await stopNewer();
+    harness.nowMs = Date.parse("2026-11-23T03:00:01Z");
+    await until("the older one acts again", () => seen.length === 2);
+    expect(seen).toEqual(["b", "a"]);
+  });
 });

@@ -126,9 +126,10 @@ export class ScheduleDeps {
     };
   }
 
-  /** Polls once. @returns when to poll again */
-  poll(context = this.context): Promise<number> {
-    return workOnSchedule(this.schedule, context, new AbortController().signal);
+  /** Polls once. @returns when to poll again; never while there is nothing to wait for */
+  async poll(context = this.context): Promise<number> {
+    const result = await workOnSchedule(this.schedule, context, new AbortController().signal);
+    return result.kind === "postponed" ? this.nowMs + result.delayMs : Number.POSITIVE_INFINITY;
   }
 
   /** A process that polls the same schedule. @param around wraps what it uses */

@@ -16,7 +16,8 @@ const daily = { cron: "0 3 * * *" };
 function serviceOf({ log, context, schedule }: ScheduleDeps): ScheduleService {
   const { clock } = context;
   const absent = {} as never;
-  return scheduleService({ log, clock, schedules: [schedule], workerRegistry: absent, tasks: absent, runs: absent });
+  const jobs = { enqueue: () => Promise.resolve(), isServed: () => Promise.resolve(true) };
+  return scheduleService({ log, clock, schedules: [schedule], jobs, tasks: absent, runs: absent });
 }
 
 /** A schedule of this day that has been polled once, at the given time. */
