@@ -41,10 +41,8 @@ export class Keys {
   readonly events = (): string => this.of("events");
   /** String, expires after a month: the event with this mark was emitted. */
   readonly emittedOnce = (mark: string): string => this.of("events", "told", mark);
-  /** Hash: consumer of the event stream to the id of its last handled event. */
+  /** Hash: reader of the event stream to the id of its last handled event. */
   readonly feedPlaces = (): string => this.of("events", "places");
-  /** String, expires after a few seconds: lease of the process that reads for this consumer. */
-  readonly feedLease = (consumer: string): string => this.of("events", "lease", consumer);
   /** Hash, expires after a day: processes that started a piece of work and have not ended it, to their start time. */
   readonly workMarks = (work: string): string => this.of("work", work);
   /** Sorted set, expires after a few seconds: live workers of a queue, by the expiry of their entry. */

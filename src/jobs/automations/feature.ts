@@ -1,6 +1,7 @@
 /** Automations: tasks that events start. */
 import { feature } from "#cli/feature.ts";
 import { events } from "./events.ts";
+import type { Event } from "#events/event.ts";
 import { logIncidents } from "#kernel/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 import { tasks } from "#jobs/tasks/feature.ts";
@@ -23,7 +24,6 @@ export const automations = feature({
   open: async (kernel, needs, configured) => {
     const { automationService, actOn } = await import("./service.ts");
     const { automationLog } = await import("./record.ts");
-    const { lifecycle, logger } = kernel;
     const deps = { ...kernel, ...needs, log: automationLog(kernel) };
     const service = automationService(configured, deps);
     return {
@@ -31,18 +31,14 @@ export const automations = feature({
       routes: () => service.endpoints(),
       /** Each automation follows the feed independently. */
       work: async () => {
-        const { consumeFeed } = await import("#events/consumer.ts");
-        const onIncident = logIncidents(logger, { job: "automations" });
-        for (const automation of configured) {
-          const consumer = await consumeFeed({
-            ...kernel,
-            name: `automation-${automation.name}`,
-            atOnce: eventsAtOnce,
-            handle: (batch) => actOn(automation, batch, deps),
-            onIncident: (message) => onIncident({ message }),
-          });
-          lifecycle.onStop(`automation ${automation.name}`, () => consumer.stop());
-        }
+        const { consumeFeed } = await import("#engine/feed-readers.ts");
+        const readers = configured.map((automation) => ({
+          name: `automation-${automation.name}`,
+          atOnce: eventsAtOnce,
+          handle: (batch: readonly Event[]) => actOn(automation, batch, deps),
+        }));
+        const onIncident = logIncidents(kernel.logger, { job: "automations" });
+        return consumeFeed("automations", readers, { ...kernel, onIncident });
       },
       readings: async () =>
         (await service.list()).flatMap(({ name: automation, state, done, unchanged, failed }) => [

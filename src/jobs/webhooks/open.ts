@@ -5,6 +5,7 @@ import { SimfleetError, badCursor, entryNamed } from "#core/errors.ts";
 import { dayMs } from "#core/time.ts";
 import { reportOf } from "#contract/fields.ts";
 import { documentOfEvent } from "#events/contract.ts";
+import type { Event } from "#events/event.ts";
 import { placeOf } from "#events/feed.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
 import { type DeliveryContext, type DeliveryQueues, deliverEvent, deliveryQueues, sendOnce, wordsFor } from "./work.ts";
@@ -12,7 +13,7 @@ import { type Delivery, beginDeliveries, DeliveryLog, partsOf } from "./deliveri
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
 import type { WebhookEndpoint } from "./config.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
-import { consumeFeed } from "#events/consumer.ts";
+import { consumeFeed } from "#engine/feed-readers.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 
 interface WebhookDeps extends Omit<DeliveryContext, "guard"> {
@@ -206,19 +207,14 @@ export function openWebhooks(kernel: Kernel, endpoints: Readonly<Record<string, 
    */
   const consume = async (onIncident: OnIncident): Promise<Working[]> => {
     const deliverers = await Promise.all(Object.keys(endpoints).map((webhook) => deliverTo(webhook, onIncident)));
-    const reader = await consumeFeed({
-      ...kernel,
-      name: "deliveries",
-      // May be repeated with the same events: a delivery is started once, and an existing job is not queued again.
-      handle: async (events) => {
-        for (const { webhook } of Object.values(endpoints)) {
-          await queues.enqueue(webhook.name, await beginDeliveries(events, webhook, log));
-        }
-      },
-      onIncident: (message) => onIncident({ message }),
-    });
-    lifecycle.onStop("events for webhooks", () => reader.stop());
-    return deliverers;
+    // May be repeated with the same events: a delivery is started once, and an existing job is not queued again.
+    const handle = async (events: readonly Event[]): Promise<void> => {
+      for (const { webhook } of Object.values(endpoints)) {
+        await queues.enqueue(webhook.name, await beginDeliveries(events, webhook, log));
+      }
+    };
+    const readers = await consumeFeed("webhooks", [{ name: "deliveries", handle }], { ...kernel, onIncident });
+    return [...deliverers, ...readers];
   };
 
   return { service, consume };

@@ -1,8 +1,10 @@
-/** Reading the event stream: from a position on, live, and as a durable consumer. */
+/** Reading the event stream: from a position on, live, and as a durable reader. */
 import type { Redis } from "ioredis";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { consumeFeed } from "#events/consumer.ts";
+import type { Incident } from "#engine/queue/job-result.ts";
+import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { consumeFeed } from "#engine/feed-readers.ts";
 import type { Event } from "#events/event.ts";
 import { beforeAll as beforeAllEvents, Feed } from "#events/feed.ts";
 import { feedTail } from "#events/tail.ts";
@@ -10,7 +12,7 @@ import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
-const { redis, keys, connect } = openTestRedis();
+const { redis, keys, connect, lifecycle } = openTestRedis();
 
 function setup() {
   const own = keysWithin(keys);
@@ -108,24 +110,27 @@ describe("followers of the feed", () => {
   });
 });
 
-describe("consumers of the feed", () => {
+describe("durable readers of the feed", () => {
   const start = async (
     { feed, own }: ReturnType<typeof setup>,
     handle: (events: readonly Event[]) => void = () => undefined,
-    more: { onIncident?: (message: string) => void; connect?: () => Redis } = {},
+    more: { onIncident?: (incident: Incident) => void; connect?: (name: string) => Redis } = {},
   ) => {
     const handled = (events: readonly Event[]) => Promise.resolve().then(() => handle(events));
-    const shared = { feed, redis, keys: own, clock: systemClock, connect, onIncident: () => undefined };
-    const consumer = await consumeFeed({ name: "test", ...shared, handle: handled, ...more });
+    const workerRegistry = openWorkerRegistry({ redis, keys: own });
+    const shared = { feed, redis, keys: own, clock: systemClock, connect, workerRegistry, lifecycle };
+    const readers = [{ name: "test", handle: handled }];
+    const [consumer] = await consumeFeed("test", readers, { ...shared, onIncident: () => undefined, ...more });
+    if (consumer === undefined) throw new Error("nothing reads");
     onTestFinished(() => consumer.stop());
     return consumer;
   };
 
-  /** A consumer that notes the numbers it sees, after its own name. */
+  /** A reader that notes the numbers it sees, after its own name. */
   const startReading = (harness: ReturnType<typeof setup>, seen: string[], name = "") =>
     start(harness, (events) => void seen.push(...numbersOf(events).map((n) => `${name}${n}`)));
 
-  it("a consumer of the feed starts with new events and continues where the last one stopped", async () => {
+  it("a reader of the feed starts with new events and continues where the last one stopped", async () => {
     const harness = setup();
     await harness.emit(1, 2);
     const seen: string[] = [];
@@ -139,7 +144,7 @@ describe("consumers of the feed", () => {
     expect(seen).toEqual(["3", "4", "5"]);
   });
 
-  it("a consumer of the feed runs in one process at a time", async () => {
+  it("a reader of the feed runs in one process at a time", async () => {
     const harness = setup();
     const seen: string[] = [];
     const a = await startReading(harness, seen, "a");
@@ -154,10 +159,15 @@ describe("consumers of the feed", () => {
     expect(seen).toEqual(["a1", "a2", "a3", "b4"]);
   });
 
-  it("a consumer of the feed stops at once and hands over while its reader has no connection", async () => {
+  it("a reader of the feed stops at once and hands over while its reader has no connection", async () => {
     const harness = setup();
     let reader: Redis | undefined;
-    const consumer = await start(harness, undefined, { connect: () => (reader = connect()) });
+    const connectAs = (name: string): Redis => {
+      const connection = connect();
+      if (name === "feed-test") reader = connection;
+      return connection;
+    };
+    const consumer = await start(harness, undefined, { connect: connectAs });
     await until("it reads", () => reader?.status === "ready");
     if (reader === undefined) throw new Error("no reader");
     reader.options.retryStrategy = () => 60_000;
@@ -167,10 +177,13 @@ describe("consumers of the feed", () => {
     const stopped = consumer.stop().then(() => "stopped");
     expect(await Promise.race([stopped, systemClock.sleep(3_000, late.signal).then(() => "hangs")])).toBe("stopped");
     late.abort();
-    expect(await redis.exists(harness.own.feedLease("test"))).toBe(0);
+    const seen: string[] = [];
+    await startReading(harness, seen);
+    await harness.emit(1);
+    await until("the next one reads", () => seen.length === 1);
   });
 
-  it("a consumer of the feed receives events again after a failure and reports the error", async () => {
+  it("a reader of the feed receives events again after a failure and reports the error", async () => {
     const harness = setup();
     const incidents: string[] = [];
     const seen: number[] = [];
@@ -178,7 +191,7 @@ describe("consumers of the feed", () => {
     handle.mockImplementationOnce(() => {
       throw new Error("the store is full");
     });
-    await start(harness, handle, { onIncident: (message) => incidents.push(message) });
+    await start(harness, handle, { onIncident: ({ message }) => incidents.push(message) });
     await harness.emit(1);
     await until("it came again", () => seen.length === 1);
     expect(incidents[0]).toContain("the store is full");
