@@ -12,6 +12,8 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { quarantined, quarantineReason } from "#engine/poison-guard.ts";
+import type { Working } from "#engine/queue/job-result.ts";
+import { namedJobs } from "#engine/queue/named-jobs.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { Kernel } from "#kernel/kernel.ts";
@@ -66,40 +68,45 @@ export class DropFolderWork {
     this.#folder = deps.files ?? new Folder(deps.folder.path);
   }
 
-  /** @param signal aborts between two files */
-  async round(signal: AbortSignal): Promise<void> {
+  /**
+   * @param signal aborts between two files
+   * @returns whether a file in the folder may still be being written, and is to be looked at again
+   */
+  async round(signal: AbortSignal): Promise<boolean> {
     try {
-      await this.#round(signal);
+      return await this.#round(signal);
     } finally {
       await this.#folder.close();
     }
   }
 
-  async #round(signal: AbortSignal): Promise<void> {
+  async #round(signal: AbortSignal): Promise<boolean> {
     const { path } = this.#folder;
     const processingPath = join(path, "processing");
     let incoming: FoundFile[] = [];
     let processing: FoundFile[] = [];
+    let isNew = false;
     const isListed = await this.#try(path, async () => {
       await this.#folder.open();
       incoming = await this.#folder.list("incoming", isInput);
     });
-    if (!isListed) return;
+    if (!isListed) return false;
     for (const file of incoming) {
-      if (signal.aborted) return;
-      if (!this.#isStill(file.name, file.fingerprint)) continue;
-      await this.#try(file.name, () => this.#take(file));
+      if (signal.aborted) return false;
+      if (this.#isStill(file.name, file.fingerprint)) await this.#try(file.name, () => this.#take(file));
+      else isNew = true;
     }
     await this.#try(processingPath, async () => {
       processing = await this.#folder.list("processing", (name) => readTakenName(name) !== undefined);
     });
     for (const file of processing) {
-      if (signal.aborted) return;
+      if (signal.aborted) return false;
       await this.#try(inProcessing(file.name), () => this.#goOn(file));
     }
     const names = [...incoming.map(({ name }) => name), ...processing.map(({ name }) => inProcessing(name))];
     const present = new Set([...names, path, processingPath]);
     for (const name of this.#seen.keys()) if (!present.has(name)) this.#seen.delete(name);
+    return isNew;
   }
 
   #track(name: string): Seen {
@@ -257,32 +264,32 @@ function inProcessing(name: string): string {
 const writtenLater =
   "The file was changed after it was picked up: the run processed its previous content. Write to another name and rename the complete file, or raise dropFolder.settleSeconds.";
 
-// Polls a drop folder until stopped. It polls because network mounts do not notify about new files.
+// The job of a drop folder: it polls, because network mounts do not notify about new files.
 
 const pollIntervalMs = 2 * secondMs;
 
 /**
- * @param deps `pollIntervalMs`: pause between two polls, 2 s by default
- * @returns stops it after the current file
+ * Watches a folder until stopped. Workers that share it poll in turn; each may have a folder of its own at the path.
+ * @param folder undefined: none is configured
  */
 export function watchDropFolder(
-  work: Pick<DropFolderWork, "round">,
-  deps: { clock: Clock; onIncident: (message: string) => void; pollIntervalMs?: number },
-): () => Promise<void> {
-  const { clock, onIncident, pollIntervalMs: pauseMs = pollIntervalMs } = deps;
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const watch = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await work.round(signal).catch((thrown: unknown) => onIncident(messageOf(thrown)));
-      await clock.sleep(pauseMs, signal).catch(() => undefined);
-    }
+  folder: DropFolder | undefined,
+  deps: Kernel & Pick<DropFolderDeps, "onIncident"> & { readonly runService: RunService },
+): Promise<Working[]> {
+  const { clock, onIncident } = deps;
+  const entryOf = (one: DropFolder) => {
+    const runs = droppedFileRuns({ ...deps, folder: one });
+    return { name: one.path, work: new DropFolderWork({ ...deps, folder: one, runs }) };
   };
-  const watching = watch();
-  return async () => {
-    stopping.abort(new Error("this process is stopping"));
-    await watching;
-  };
+  return namedJobs("drop-folder", deps).consumeAll(folder === undefined ? [] : [entryOf(folder)], {
+    work: async ({ work }, signal) => {
+      // Only this process knows since when a new file has not changed.
+      while (await work.round(signal)) await clock.sleep(pollIntervalMs, signal);
+      return { kind: "postponed", delayMs: pollIntervalMs, scope: "job", reason: "the next poll" };
+    },
+    status: () => Promise.resolve("waiting"),
+    onIncident: ({ message }) => onIncident(message),
+  });
 }
 
 // The runs of a drop folder's files: planned and submitted like a user's, with the same messages if that is impossible.
