@@ -4,7 +4,6 @@
  * event is delivered at least once and in order. After a crash the last batch is delivered again, and the handler must
  * deduplicate by the event's id. A new reader starts with the events emitted from then on.
  */
-import type { Redis } from "ioredis";
 import { secondMs } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import { type Feed, pageOf } from "#events/feed.ts";
@@ -27,7 +26,6 @@ export interface FeedReader {
 
 export interface FeedReaderDeps extends QueueDeps {
   readonly feed: Feed;
-  readonly redis: Redis;
   readonly onIncident: (incident: Incident) => void;
 }
 

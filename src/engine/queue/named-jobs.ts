@@ -3,7 +3,6 @@
  * There is at most one job per name. The store records what there is to do; the job only triggers it, and one that was
  * lost is added again.
  */
-import type { Redis } from "ioredis";
 import { messageOf } from "#core/errors.ts";
 import type { Incident, WorkResult, Working } from "./job-result.ts";
 import { type QueueDeps, workQueues } from "./work-queues.ts";
@@ -37,10 +36,10 @@ export type NamedJobs = ReturnType<typeof namedJobs>;
 /** @param kind name of the queue */
 export function namedJobs(
   kind: string,
-  deps: QueueDeps & { readonly redis: Redis },
+  deps: QueueDeps,
   { queueOf = () => kind, isTraced = false }: QueueOptions = {},
 ) {
-  const queues = workQueues<Named>({ connection: kind, nameOf: queueOf }, deps);
+  const queues = workQueues<Named>({ nameOf: queueOf }, deps);
 
   /**
    * Enqueues the work. Has no effect while it is in progress.
@@ -124,6 +123,6 @@ async function workOn<E extends Named>(
  * starts at once even during a run that takes days; both share the quota.
  * @param kind prefix of the names of the queues
  */
-export function profileJobs(kind: string, deps: QueueDeps & { readonly redis: Redis }): NamedJobs {
+export function profileJobs(kind: string, deps: QueueDeps): NamedJobs {
   return namedJobs(kind, deps, { queueOf: (profile) => `${kind}-${profile}`, isTraced: true });
 }

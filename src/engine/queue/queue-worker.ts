@@ -25,6 +25,8 @@ const leadMs = 1_000;
 const lostLockMs = 60_000;
 
 export interface QueueWorkerDeps {
+  /** The connection of all queues; each worker takes jobs with its own. */
+  readonly redis: Redis;
   readonly connect: (name: string) => Redis;
   readonly keys: Keys;
   readonly workerRegistry: WorkerRegistry;
@@ -33,8 +35,6 @@ export interface QueueWorkerDeps {
 
 export interface QueueWorkerOptions<Data> extends QueueWorkerDeps {
   readonly queue: Queue<Data>;
-  /** The connection of the queue. */
-  readonly redis: Redis;
   /** Jobs in progress at once. */
   readonly atOnce: number;
   /**

@@ -3,7 +3,6 @@
  * records what to do, and lost jobs are added again from it. Loads BullMQ on first use: most commands need no queue.
  */
 import type { JobsOptions, Queue } from "bullmq";
-import type { Redis } from "ioredis";
 import type { Lifecycle } from "#core/process/lifecycle.ts";
 import type { Working } from "./job-result.ts";
 import type { QueueWorkerDeps, QueueWorkerOptions } from "./queue-worker.ts";
@@ -13,10 +12,9 @@ export interface QueueDeps extends QueueWorkerDeps {
   readonly lifecycle: Pick<Lifecycle, "onStop">;
 }
 
-type Consumer<Data> = Omit<QueueWorkerOptions<Data>, keyof QueueDeps | "queue" | "redis">;
+type Consumer<Data> = Omit<QueueWorkerOptions<Data>, keyof QueueDeps | "queue">;
 
 export interface KindOfQueue<Data> {
-  readonly connection: string;
   /** The name of a key's queue. */
   readonly nameOf: (key: string) => string;
   readonly jobOptions?: JobsOptions;
@@ -32,24 +30,20 @@ const usualJobOptions: JobsOptions = {
 };
 
 export function workQueues<Data>(kind: KindOfQueue<Data>, deps: QueueDeps) {
-  const { connect, keys, workerRegistry, lifecycle } = deps;
+  const { redis, keys, workerRegistry, lifecycle } = deps;
   const open = new Map<string, Promise<Queue<Data>>>();
-  let connection: Redis | undefined;
-  const redis = (): Redis => (connection ??= connect(kind.connection));
   const openOne = async (name: string): Promise<Queue<Data>> => {
     const { Queue: QueueOfBullMq } = await import("bullmq");
     const defaultJobOptions = { ...usualJobOptions, ...kind.jobOptions };
-    const queue = new QueueOfBullMq<Data>(name, { connection: redis(), prefix: keys.queues(), defaultJobOptions });
+    const queue = new QueueOfBullMq<Data>(name, { connection: redis, prefix: keys.queues(), defaultJobOptions });
     // The connection reports its own errors.
     queue.on("error", () => undefined);
     // Metrics read this list instead of scanning the keys of Redis.
-    redis()
-      .sadd(keys.queueNames(), name)
-      .catch(() => undefined);
+    redis.sadd(keys.queueNames(), name).catch(() => undefined);
     await kind.onOpen?.(queue);
     return queue;
   };
-  lifecycle.onStop(`queues of ${kind.connection}`, async () => {
+  lifecycle.onStop("queues", async () => {
     await Promise.all([...open.values()].map(async (queue) => (await queue.catch(() => undefined))?.close()));
   });
   /** The queue of a key; opened when it is used first. */
@@ -68,7 +62,7 @@ export function workQueues<Data>(kind: KindOfQueue<Data>, deps: QueueDeps) {
 
     async consume(key: string, consumer: Consumer<Data>): Promise<Working> {
       const { QueueWorker } = await import("./queue-worker.ts");
-      const worker = new QueueWorker<Data>({ ...deps, ...consumer, queue: await openQueue(key), redis: redis() });
+      const worker = new QueueWorker<Data>({ ...deps, ...consumer, queue: await openQueue(key) });
       await worker.start();
       lifecycle.onStop(kind.nameOf(key), () => worker.stop());
       return worker;
@@ -83,8 +77,8 @@ const states = ["waiting", "active", "delayed", "failed", "prioritized"] as cons
  * work appears without being named in this file.
  * @returns reads the counts
  */
-export function queueDepths(deps: QueueDeps & { readonly redis: Redis }) {
-  const { queue: openQueue } = workQueues({ connection: "board", nameOf: (name) => name }, deps);
+export function queueDepths(deps: QueueDeps) {
+  const { queue: openQueue } = workQueues({ nameOf: (name) => name }, deps);
   return async () => {
     const names = await deps.redis.smembers(deps.keys.queueNames());
     const readings = names.toSorted().map(async (queue) => {

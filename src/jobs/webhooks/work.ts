@@ -103,7 +103,6 @@ export type DeliveryQueues = ReturnType<typeof deliveryQueues>;
 export function deliveryQueues(deps: QueueDeps) {
   const queues = workQueues<DeliveryReference>(
     {
-      connection: "deliveries",
       nameOf: (webhook) => `deliveries-${webhook}`,
       // A job that failed because of internal faults is enqueued again, since the log lists its delivery as due.
       jobOptions: { removeOnFail: true },

@@ -39,7 +39,7 @@ export function dropParts(of: {
   const { runs: runService } = runServiceOn(
     { redis, keys },
     {
-      queues: runQueues({ connect, keys, ledger, clock, workerRegistry, lifecycle: new Lifecycle() }),
+      queues: runQueues({ redis, connect, keys, ledger, clock, workerRegistry, lifecycle: new Lifecycle() }),
       workerRegistry,
       limiter: new Limiter({ redis, keys, clock, periodMs: 6e4, reserve: 0 }),
       policy: { maxChanges: of.maxChanges },

@@ -32,7 +32,7 @@ function setup() {
     return { done, stop: async () => worker?.stop() };
   };
   const jobsLeft = async (): Promise<number> => {
-    const queues = workQueues({ connection: "test", nameOf: (key) => key }, { ...deps, workerRegistry });
+    const queues = workQueues({ nameOf: (key) => key }, { ...deps, workerRegistry });
     return (await queues.queue("looks")).count();
   };
   return { startWorker, jobsLeft };

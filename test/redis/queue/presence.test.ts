@@ -45,7 +45,7 @@ it("workers and queues are found without scanning Redis", async () => {
   const commands = commandsOf(own);
   const ownRegistry = openWorkerRegistry({ redis: own, keys });
   const deps = { redis: own, connect: () => own, keys, workerRegistry: ownRegistry, clock: systemClock, lifecycle };
-  const queues = workQueues({ connection: "queues", nameOf: (key) => key }, deps);
+  const queues = workQueues({ nameOf: (key) => key }, deps);
   await (await queues.queue("calls-d")).add("job", {});
   const depths = queueDepths(deps);
   expect(await ownRegistry.workers("calls-d")).toEqual([]);

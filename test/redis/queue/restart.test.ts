@@ -18,8 +18,8 @@ async function setup() {
     return connection;
   };
   const queues = workQueues<{ n: number }>(
-    { connection: "queues", nameOf: (key) => `stuck-${key}` },
-    { connect: open, keys, workerRegistry: openWorkerRegistry({ redis, keys }), clock: systemClock, lifecycle },
+    { nameOf: (key) => `stuck-${key}` },
+    { redis, connect: open, keys, workerRegistry: openWorkerRegistry({ redis, keys }), clock: systemClock, lifecycle },
   );
   const done: number[] = [];
   const work = ({ n }: { n: number }) => {

@@ -15,7 +15,7 @@ import { keptBounds, submit } from "../ledger/run-of.ts";
 
 const { redis, keys, connect, lifecycle } = openTestRedis();
 const workerRegistry = openWorkerRegistry({ redis, keys });
-const parts = { connect, keys, clock: systemClock, workerRegistry, lifecycle };
+const parts = { redis, connect, keys, clock: systemClock, workerRegistry, lifecycle };
 const dayMs = 1_440 * minuteMs;
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
 
@@ -49,7 +49,7 @@ it("a segment that a process with a fast clock has delayed starts soon, and one 
 });
 
 it("work of a profile that a process with a fast clock has delayed starts soon", async () => {
-  const jobs = profileJobs("far", { redis, ...parts });
+  const jobs = profileJobs("far", parts);
   const queue = await jobs.queue("default");
   await actAhead(() => queue.add("later", { name: "default" }, { jobId: "later", delay: 5_000 }));
   const work = vi.fn(ending);
@@ -71,7 +71,7 @@ async function expireInADay(key: string, text = "1"): Promise<void> {
 }
 
 it("a lock, a hold and a check for stalled jobs that expire in a day are shortened", async () => {
-  const queues = workQueues({ connection: "late", nameOf: (key) => key }, parts);
+  const queues = workQueues({ nameOf: (key) => key }, parts);
   const queue = await queues.queue("late");
   await queue.add("job", {}, { jobId: "the-job" });
   await redis.lmove(queue.toKey("wait"), queue.toKey("active"), "LEFT", "LEFT");

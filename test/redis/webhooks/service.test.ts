@@ -22,7 +22,7 @@ function setup() {
   const own = keysWithin(keys);
   const harness = new DeliveryDeps({ redis, keys: own }, webhooks);
   const workerRegistry = openWorkerRegistry({ redis, keys: own });
-  const queues = deliveryQueues({ connect, keys: own, workerRegistry, clock: systemClock, lifecycle });
+  const queues = deliveryQueues({ redis, connect, keys: own, workerRegistry, clock: systemClock, lifecycle });
   const sent: WebhookMessage[] = [];
   let answer: Sent = { kind: "accepted", status: 200 };
   const runs = new WebhookService({

@@ -40,7 +40,6 @@ export type RunQueues = ReturnType<typeof runQueues>;
 export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Ledger }) {
   const queues = workQueues<JobReference>(
     {
-      connection: "queues",
       nameOf: queueName,
       onOpen: (queue) => queue.setGlobalRateLimit(boundlessRate.max, boundlessRate.durationMs),
     },
