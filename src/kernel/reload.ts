@@ -99,31 +99,21 @@ function factsOfProfiles({ profiles }: Config): object {
   );
 }
 
-// Each worker announces what its tasks are, so that commands and `check` can compare it with their own, and so that of
-// several workers those with the newest tasks run the schedules.
+// Each worker announces what its tasks are, so that commands and `check` can compare it with their own.
 
 const announced = "configurations";
 const noTasks = "none";
 
 /** Until the app closes. */
-export async function announceTasks({ workerRegistry, config, accounts, clock, lifecycle }: Kernel): Promise<void> {
-  const id = `${clock.wallMs()} ${config.tasksHash ?? noTasks} ${accounts.worker}`;
-  const leave = await workerRegistry.announce(announced, id);
+export async function announceTasks({ workerRegistry, config, accounts, lifecycle }: Kernel): Promise<void> {
+  const leave = await workerRegistry.announce(announced, `${config.tasksHash ?? noTasks} ${accounts.worker}`);
   lifecycle.onStop("configuration", leave);
 }
 
-/** The tasks of the workers that run now, last started first; the hash is `none` where the configuration has none. */
+/** The tasks of the workers that run now; the hash is `none` where the configuration has none. */
 export async function tasksOfWorkers({ workerRegistry }: Pick<Kernel, "workerRegistry">) {
-  const ids = (await workerRegistry.workers(announced)).toSorted().toReversed();
-  return ids.map((id) => {
-    const [, hash = "", worker = ""] = id.split(" ");
+  return (await workerRegistry.workers(announced)).map((id) => {
+    const [hash = "", worker = ""] = id.split(" ");
     return { worker, hash };
   });
-}
-
-/** The hash of the tasks of the worker that started last; undefined if they are this configuration's. */
-export async function newerTasks(kernel: Pick<Kernel, "workerRegistry" | "config">): Promise<string | undefined> {
-  const own = kernel.config.tasksHash ?? noTasks;
-  const [newest = { hash: own }] = await tasksOfWorkers(kernel);
-  return newest.hash === own ? undefined : newest.hash;
 }

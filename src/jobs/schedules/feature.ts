@@ -26,11 +26,8 @@ export const schedules = feature({
     return {
       service,
       routes: () => service.endpoints(),
-      work: async () => {
-        const { newerTasks } = await import("#kernel/reload.ts");
-        const onIncident = logIncidents(logger, { job: "schedules" });
-        return consumeSchedules(jobs, context, { newerTasks: () => newerTasks(kernel), onIncident });
-      },
+      work: () =>
+        consumeSchedules(jobs, context, { ...kernel, onIncident: logIncidents(logger, { job: "schedules" }) }),
       readings: async () =>
         (await service.list()).flatMap(({ name: schedule, last }) => {
           if (last === null) return [];

@@ -11,7 +11,7 @@
  *   starting | running -> idle, paused  so many failures in a row pause the schedule
  *   any       -> idle, paused        three workers have died there
  */
-import { hash } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { clockToleranceMs, isoTime, minuteMs, secondMs } from "#core/time.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
@@ -317,31 +317,38 @@ function missedEvent({ task }: Schedule, dueMs: number, more: MoveEvent["fields"
 
 // The jobs of schedules: one each, which waits until the schedule is due, or looks at its task every second.
 
-interface ScheduleWorkDeps {
-  readonly newerTasks: () => Promise<string | undefined>;
+/** Name under which processes with schedules are registered, with what identifies their tasks. */
+const tasksOfWorkers = "schedule-tasks";
+
+interface ScheduleWorkDeps extends Pick<Kernel, "workerRegistry" | "lifecycle"> {
+  readonly config: Pick<Kernel["config"], "tasksHash">;
   readonly onIncident: (incident: Incident) => void;
 }
 
 /**
  * Runs schedules until stopped. Of workers with different tasks, only those with the newest act.
  * @param jobs the jobs of schedules
- * @param deps `newerTasks`: the hash of the tasks of a newer worker, if they differ from this one's
  */
-export function consumeSchedules(
+export async function consumeSchedules(
   jobs: NamedJobs,
   context: ScheduleContext & { readonly schedules: readonly Schedule[] },
-  { newerTasks, onIncident }: ScheduleWorkDeps,
+  { workerRegistry, lifecycle, config, onIncident }: ScheduleWorkDeps,
 ): Promise<Working[]> {
-  let known: string | undefined;
+  const { tasksHash = "" } = config;
+  let newest = tasksHash;
   const isNewest = async (): Promise<boolean> => {
-    const newer = await newerTasks();
-    const isReported = newer === known;
-    known = newer;
-    if (newer === undefined) return true;
-    const message = `a worker with a newer configuration (${newer}) runs the schedules, and not this one: give all workers the same configuration`;
-    if (!isReported) onIncident({ message });
+    const before = newest;
+    const [last = `0 ${tasksHash}`] = (await workerRegistry.workers(tasksOfWorkers)).toSorted().toReversed();
+    newest = last.split(" ")[1] ?? "";
+    if (newest === tasksHash) return true;
+    const message = `a worker with a newer configuration (${newest}) runs the schedules, and not this one (${tasksHash}): give all workers the same configuration`;
+    if (newest !== before) onIncident({ message });
     return false;
   };
+  if (context.schedules.length > 0) {
+    const id = `${context.clock.wallMs()} ${tasksHash} ${process.pid}-${randomBytes(3).toString("hex")}`;
+    lifecycle.onStop("tasks of schedules", await workerRegistry.announce(tasksOfWorkers, id));
+  }
   return jobs.consumeAll(context.schedules, {
     work: async (schedule, signal) => {
       if (await isNewest()) return workOnSchedule(schedule, context, signal);

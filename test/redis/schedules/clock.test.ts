@@ -2,12 +2,11 @@
 import { type TestContext, describe, expect, it } from "vitest";
 import { Lifecycle } from "#core/process/lifecycle.ts";
 import { systemClock } from "#core/time.ts";
+import type { Incident } from "#engine/queue/job-result.ts";
 import { namedJobs } from "#engine/queue/named-jobs.ts";
 import { openWorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { scheduleService } from "#jobs/schedules/service.ts";
 import { consumeSchedules } from "#jobs/schedules/work.ts";
-import { announceTasks, newerTasks } from "#kernel/reload.ts";
-import type { Kernel } from "#kernel/kernel.ts";
 import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { ScheduleDeps } from "./schedule-harness.ts";
@@ -24,23 +23,17 @@ function setup({ onTestFinished }: TestContext) {
   const absent = {} as never;
   const service = scheduleService({ ...harness.context, schedules, jobs, tasks: absent, runs: absent });
   const incidents: string[] = [];
-  let startedAtMs = 1_790_000_000_000;
   /** @returns stops the worker */
   const startWorker = async (tasksHash = "a", context = harness.context) => {
-    const of = { workerRegistry, config: { tasksHash } } as unknown as Kernel;
-    const wallMs = () => (startedAtMs += 1);
-    const process = new Lifecycle();
-    const facts = { accounts: { worker: tasksHash }, clock: { ...systemClock, wallMs }, lifecycle: process };
-    await announceTasks({ ...of, ...facts } as unknown as Kernel);
-    const [worker] = await consumeSchedules(
-      jobs,
-      { ...context, schedules },
-      { newerTasks: () => newerTasks(of), onIncident: ({ message }) => void incidents.push(message) },
-    );
+    const lifecycleOfWorker = new Lifecycle();
+    const onIncident = ({ message }: Incident): void => void incidents.push(message);
+    const deps = { workerRegistry, lifecycle: lifecycleOfWorker, config: { tasksHash }, onIncident };
+    harness.nowMs += 1;
+    const [worker] = await consumeSchedules(jobs, { ...context, schedules }, deps);
     onTestFinished(() => worker?.stop());
     return async () => {
       await worker?.stop();
-      await process.stop();
+      await lifecycleOfWorker.stop();
     };
   };
   return { harness, jobs, service, incidents, startWorker };
