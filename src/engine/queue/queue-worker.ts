@@ -149,10 +149,10 @@ export class QueueWorker<Data> implements Working {
    * After a Redis outage a worker can be connected and still make no progress; a health check uses this.
    */
   async isMoving(withinMs: number): Promise<boolean> {
-    const { queue, clock } = this.#options;
+    const { queue, clock, atOnce } = this.#options;
     const [counts, heldMs] = await Promise.all([queue.getJobCounts("wait", "active"), queue.getRateLimitTtl()]);
     const isHeld = heldMs > 0 && heldMs <= maxHoldMs;
-    const isIdle = (counts.wait ?? 0) === 0 || (counts.active ?? 0) > 0 || isHeld;
+    const isIdle = (counts.wait ?? 0) === 0 || (counts.active ?? 0) >= atOnce || isHeld;
     return isIdle || clock.monotonicMs() - this.#lastStartMs < withinMs;
   }
 
@@ -161,6 +161,7 @@ export class QueueWorker<Data> implements Working {
     const stuck = this.#worker;
     if (stuck === undefined || this.#stopping.signal.aborted) return;
     this.#lastStartMs = this.#options.clock.monotonicMs();
+    stuck.cancelAllJobs("the connections are replaced");
     stuck.close(true).catch(() => undefined);
     await this.#open();
   }
@@ -209,7 +210,7 @@ export class QueueWorker<Data> implements Working {
     }
     if (result.kind !== "postponed") return;
     if (result.scope === "job") {
-      await job.moveToDelayed(this.#options.clock.wallMs() + Math.ceil(result.delayMs), token);
+      await job.moveToDelayed(this.#options.clock.wallMs() + Math.max(1, Math.ceil(result.delayMs)), token);
       throw new DelayedError();
     }
     await this.#hold(result.delayMs - leadMs);
@@ -235,8 +236,7 @@ export class QueueWorker<Data> implements Working {
     await this.#leave?.();
     const worker = this.#worker;
     if (worker === undefined) return;
-    const closed = await inTime(this.#options.clock, stopMs, worker.close()).catch(() => undefined);
-    if (closed === undefined) await worker.close(true).catch(() => undefined);
+    await inTime(this.#options.clock, stopMs, worker.close()).catch(() => undefined);
   }
 }
 
