@@ -21,7 +21,7 @@ export interface FeedReader {
   readonly name: string;
   readonly atOnce?: number;
   /** May be called again with the same events; errors are reported, and the events delivered again after a pause. */
-  readonly handle: (events: readonly Event[], signal: AbortSignal) => Promise<void>;
+  readonly handle: (events: readonly Event[]) => Promise<void>;
 }
 
 export interface FeedReaderDeps extends QueueDeps {
@@ -58,7 +58,7 @@ export async function consumeFeed(
         const read = reader.xread("COUNT", atOnce, "BLOCK", blockMs, "STREAMS", feed.key, place);
         const page = pageOf(place, (await unlessAborted(read, signal))?.[0]?.[1] ?? []);
         if (page.lastId === place) continue;
-        if (page.events.length > 0) await handle(page.events, signal);
+        if (page.events.length > 0) await handle(page.events);
         const isSaved = (await savePlace.run(redis, [keys.feedPlaces()], [name, place, page.lastId])) === 1;
         place = isSaved ? page.lastId : await placeOf(name);
       }

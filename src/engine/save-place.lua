@@ -6,6 +6,7 @@
 -- Atomic: everything, so that a process that was suspended too long does not move the position back.
 
 local reader, from, to = ARGV[1], ARGV[2], ARGV[3]
-if redis.call('HGET', KEYS[1], reader) ~= from then return 0 end
+local saved = redis.call('HGET', KEYS[1], reader)
+if saved and saved ~= from then return 0 end
 redis.call('HSET', KEYS[1], reader, to)
 return 1

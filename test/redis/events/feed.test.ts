@@ -8,6 +8,7 @@ import { consumeFeed } from "#engine/feed-readers.ts";
 import type { Event } from "#events/event.ts";
 import { beforeAll as beforeAllEvents, Feed } from "#events/feed.ts";
 import { feedTail } from "#events/tail.ts";
+import { isLong } from "../../support/long.ts";
 import { keysWithin, openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -142,6 +143,31 @@ describe("durable readers of the feed", () => {
     await startReading(harness, seen);
     await until("the next one has seen what came meanwhile", () => seen.length === 3);
     expect(seen).toEqual(["3", "4", "5"]);
+  });
+
+  it("a reader of the feed continues where it is when its position was lost", async () => {
+    const harness = setup();
+    const seen: string[] = [];
+    await startReading(harness, seen);
+    await harness.emit(1);
+    await until("it reads", () => seen.length === 1);
+    await redis.del(harness.own.feedPlaces());
+    for (const n of [2, 3, 4]) await harness.emit(n);
+    await until("it has seen them", () => seen.includes("4"));
+    expect(seen).toEqual(["1", "2", "3", "4"]);
+  });
+
+  it.runIf(isLong)("a reader of the feed whose connections are replaced does not stay beside the next", async () => {
+    const harness = setup();
+    const seen: string[] = [];
+    const consumer = await startReading(harness, seen);
+    await harness.emit(1);
+    await until("it reads", () => seen.length === 1);
+    await consumer.restart();
+    await systemClock.sleep(20_000, new AbortController().signal);
+    await harness.emit(2, 3);
+    await until("they are seen", () => seen.includes("3"));
+    expect(seen).toEqual(["1", "2", "3"]);
   });
 
   it("a reader of the feed runs in one process at a time", async () => {
