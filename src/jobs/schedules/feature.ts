@@ -26,8 +26,7 @@ export const schedules = feature({
     return {
       service,
       routes: () => service.endpoints(),
-      work: () =>
-        consumeSchedules(jobs, context, { ...kernel, onIncident: logIncidents(logger, { job: "schedules" }) }),
+      work: () => consumeSchedules(context, { ...kernel, onIncident: logIncidents(logger, { job: "schedules" }) }),
       readings: async () =>
         (await service.list()).flatMap(({ name: schedule, last }) => {
           if (last === null) return [];

@@ -110,12 +110,14 @@ export function workOnSchedule(schedule: Schedule, context: ScheduleContext, sig
   );
 }
 
-/** Whether a schedule has work. A task that does not start is tried again by its job, which waits meanwhile. */
+/** Whether a schedule has work now. Its job may wait for a later time than the record says, where Redis lost writes. */
 async function statusOfSchedule(schedule: Schedule, context: ScheduleContext): Promise<WorkStatus> {
   const record = await context.log.record(schedule);
-  const state = stateOf({ schedule, context, record, nowMs: context.clock.wallMs() });
+  const nowMs = context.clock.wallMs();
+  const state = stateOf({ schedule, context, record, nowMs });
   if (state === "paused") return "none";
-  return state === "due" || state === "queued" ? "due" : "waiting";
+  const isToRetry = state === "starting" && (record.execution?.retryAtMs ?? 0) > nowMs;
+  return state === "idle" || isToRetry ? "waiting" : "due";
 }
 
 function stateOf(poll: Poll): ScheduleState | "paused" {
@@ -325,13 +327,9 @@ interface ScheduleWorkDeps extends Pick<Kernel, "workerRegistry" | "lifecycle"> 
   readonly onIncident: (incident: Incident) => void;
 }
 
-/**
- * Runs schedules until stopped. Of workers with different tasks, only those with the newest act.
- * @param jobs the jobs of schedules
- */
+/** Runs schedules until stopped. Of workers with different tasks, only those with the newest act. */
 export async function consumeSchedules(
-  jobs: NamedJobs,
-  context: ScheduleContext & { readonly schedules: readonly Schedule[] },
+  context: ScheduleContext & { readonly schedules: readonly Schedule[]; readonly jobs: NamedJobs },
   { workerRegistry, lifecycle, config, onIncident }: ScheduleWorkDeps,
 ): Promise<Working[]> {
   const { tasksHash = "" } = config;
@@ -349,7 +347,7 @@ export async function consumeSchedules(
     const id = `${context.clock.wallMs()} ${tasksHash} ${process.pid}-${randomBytes(3).toString("hex")}`;
     lifecycle.onStop("tasks of schedules", await workerRegistry.announce(tasksOfWorkers, id));
   }
-  return jobs.consumeAll(context.schedules, {
+  return context.jobs.consumeAll(context.schedules, {
     work: async (schedule, signal) => {
       if (await isNewest()) return workOnSchedule(schedule, context, signal);
       return { kind: "postponed", delayMs: pollIntervalMs, scope: "job", reason: "a worker with newer tasks" };

@@ -29,7 +29,7 @@ function setup({ onTestFinished }: TestContext) {
     const onIncident = ({ message }: Incident): void => void incidents.push(message);
     const deps = { workerRegistry, lifecycle: lifecycleOfWorker, config: { tasksHash }, onIncident };
     harness.nowMs += 1;
-    const [worker] = await consumeSchedules(jobs, { ...context, schedules }, deps);
+    const [worker] = await consumeSchedules({ ...context, schedules, jobs }, deps);
     onTestFinished(() => worker?.stop());
     return async () => {
       await worker?.stop();
@@ -68,6 +68,21 @@ describe.concurrent("the jobs of schedules", () => {
     harness.nowMs += 60_000;
     await service.trigger("nightly", { by: "ada" });
     await until("the second has begun", () => harness.begunKeys.length === 2);
+  });
+
+  it("a task whose end Redis has lost is followed to its end again, though its schedule waits for tomorrow", async (context) => {
+    const { harness, service, startWorker } = setup(context);
+    await startWorker();
+    await untilLookedAt(harness);
+    await service.trigger("nightly", { by: "ada" });
+    await until("it has begun", async () => (await harness.record()).execution?.ref !== undefined);
+    const bringBack = await harness.keepRecord();
+    harness.tasks.end(harness.begunKeys[0] ?? "");
+    await until("it has ended", async () => (await harness.record()).last !== undefined);
+    await bringBack();
+    expect((await harness.record()).last).toBeUndefined();
+    await until("it has ended again", async () => (await harness.record()).last !== undefined);
+    expect(harness.begunKeys).toHaveLength(1);
   });
 
   it("a schedule whose record cannot be read is reported and tried again", async (context) => {
