@@ -98,12 +98,12 @@ function filesLeft({ disk }: Stage): string[] {
 }
 
 /** Queues whose jobs stay as long as they are configured; what they have left to do is looked at above. */
-const standing: readonly string[] = ["schedules", "automations", "webhooks", "drop-folder"];
+const standing = /^(?:schedules$|automations$|webhooks$|drop-folder-)/;
 
 async function jobsLeft(direct: Redis): Promise<string[]> {
   const left: string[] = [];
   for (const name of await direct.smembers(keys.queueNames())) {
-    if (standing.includes(name)) continue;
+    if (standing.test(name)) continue;
     const at = (state: string): string => `${keys.queues()}:${name}:${state}`;
     for (const state of ["wait", "active", "paused"]) {
       const jobs = await direct.lrange(at(state), 0, -1);

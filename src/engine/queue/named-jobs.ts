@@ -48,14 +48,13 @@ export function namedJobs(
   const enqueue = async (name: string, others: "leave" | "now" = "leave"): Promise<void> => {
     const queue = await queues.queue(name);
     const jobId = `${kind}-${encodeURIComponent(name)}`;
-    if (others === "now") {
-      const present = await queue.getJob(jobId);
-      if (await present?.isDelayed()) await present?.promote().catch(() => undefined);
-    }
-    await queue.add(kind, { name }, { jobId });
+    const present = await queue.getJob(jobId);
+    if (present === undefined) await queue.add(kind, { name }, { jobId });
+    else if (others === "now" && (await present.isDelayed())) await present.promote().catch(() => undefined);
   };
 
-  const consume = <E extends Named>(queue: string, entries: readonly E[], named: NamedWork<E>): Promise<Working> => {
+  const consume = <E extends Named>(key: string, entries: readonly E[], named: NamedWork<E>): Promise<Working> => {
+    const faults = new Map<string, string>();
     /** Adds jobs of work that has none, and starts those that are delayed although their work is due. */
     const restore = async (): Promise<void> => {
       const restoring = entries.map(async (entry) => {
@@ -64,21 +63,30 @@ export function namedJobs(
       });
       await Promise.all(restoring);
     };
-    return queues.consume(queue, {
+    return queues.consume(key, {
       atOnce: entries.length,
       isTraced,
       restore,
       // Work that was created just as the previous job ended has no job yet.
       afterReporting: restore,
-      work: ({ name }, signal) => workOn(name, entries, { ...named, signal }),
+      work: async ({ name }, signal) => {
+        const entry = entries.find((one) => one.name === name);
+        // It is no longer configured, or only in another worker, which adds it again.
+        if (entry === undefined) return { kind: "ended" };
+        try {
+          const result = await named.work(entry, signal);
+          faults.delete(name);
+          return result;
+        } catch (thrown) {
+          if (signal.aborted) return { kind: "handed-back" };
+          const reason = messageOf(thrown);
+          if (faults.get(name) !== reason) named.onIncident({ message: `${name} is tried again: ${reason}` });
+          faults.set(name, reason);
+          return { kind: "postponed", delayMs: faultPauseMs, scope: "job", reason };
+        }
+      },
       onIncident: ({ message }) => named.onIncident({ message }),
     });
-  };
-
-  /** Removes the jobs of entries that were configured once. One that stays is counted in the metrics, no more. */
-  const removeAll = async (): Promise<void> => {
-    const wasUsed = (await deps.redis.sismember(deps.keys.queueNames(), kind)) === 1;
-    if (wasUsed) await (await queues.queue(kind)).drain(true);
   };
 
   return {
@@ -93,28 +101,22 @@ export function namedJobs(
 
     /** Works on all entries, at once, until stopped. @returns the consumer of their queue; none without entries */
     consumeAll: async <E extends Named>(entries: readonly E[], named: NamedWork<E>): Promise<Working[]> => {
-      if (entries.length > 0) return [await consume(kind, entries, named)];
-      await removeAll().catch(() => undefined);
-      return [];
+      // One that stays is counted in the metrics, and does nothing else.
+      await removeUnserved(kind, deps).catch(() => undefined);
+      return entries.length > 0 ? [await consume(kind, entries, named)] : [];
     },
   };
 }
 
-async function workOn<E extends Named>(
-  name: string,
-  entries: readonly E[],
-  { work, onIncident, signal }: NamedWork<E> & { readonly signal: AbortSignal },
-): Promise<WorkResult> {
-  const entry = entries.find((one) => one.name === name);
-  // It is no longer configured, or only in another worker, which adds it again.
-  if (entry === undefined) return { kind: "ended" };
-  try {
-    return await work(entry, signal);
-  } catch (thrown) {
-    if (signal.aborted) return { kind: "handed-back" };
-    const reason = messageOf(thrown);
-    onIncident({ message: `${name} is tried again: ${reason}` });
-    return { kind: "postponed", delayMs: faultPauseMs, scope: "job", reason };
+/** Removes queues of a kind that no worker serves: one without entries anymore, or that of a machine that is gone. */
+async function removeUnserved(kind: string, deps: QueueDeps): Promise<void> {
+  const { redis, keys, workerRegistry } = deps;
+  const { queue: openQueue } = workQueues({ nameOf: (name) => name }, deps);
+  for (const name of await redis.smembers(keys.queueNames())) {
+    const isOfKind = name === kind || name.startsWith(`${kind}-`);
+    if (!isOfKind || (await workerRegistry.workers(name)).length > 0) continue;
+    await (await openQueue(name)).obliterate({ force: true });
+    await redis.srem(keys.queueNames(), name);
   }
 }
 

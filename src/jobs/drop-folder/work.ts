@@ -29,6 +29,7 @@ import { exitCodeOf } from "#jobs/runs/report.ts";
 import { newRunId } from "#jobs/runs/submit.ts";
 import { existsSync } from "node:fs";
 import { type FileHandle, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { hostname } from "node:os";
 import { type FileRules, FileRefusedError, openFile } from "#core/files/open-file.ts";
 import { checkFolder, holdFolder, replaceFile } from "#core/files/write-file.ts";
 
@@ -68,45 +69,40 @@ export class DropFolderWork {
     this.#folder = deps.files ?? new Folder(deps.folder.path);
   }
 
-  /**
-   * @param signal aborts between two files
-   * @returns whether a file in the folder may still be being written, and is to be looked at again
-   */
-  async round(signal: AbortSignal): Promise<boolean> {
+  /** @param signal aborts between two files */
+  async round(signal: AbortSignal): Promise<void> {
     try {
-      return await this.#round(signal);
+      await this.#round(signal);
     } finally {
       await this.#folder.close();
     }
   }
 
-  async #round(signal: AbortSignal): Promise<boolean> {
+  async #round(signal: AbortSignal): Promise<void> {
     const { path } = this.#folder;
     const processingPath = join(path, "processing");
     let incoming: FoundFile[] = [];
     let processing: FoundFile[] = [];
-    let isNew = false;
     const isListed = await this.#try(path, async () => {
       await this.#folder.open();
       incoming = await this.#folder.list("incoming", isInput);
     });
-    if (!isListed) return false;
+    if (!isListed) return;
     for (const file of incoming) {
-      if (signal.aborted) return false;
-      if (this.#isStill(file.name, file.fingerprint)) await this.#try(file.name, () => this.#take(file));
-      else isNew = true;
+      if (signal.aborted) return;
+      if (!this.#isStill(file.name, file.fingerprint)) continue;
+      await this.#try(file.name, () => this.#take(file));
     }
     await this.#try(processingPath, async () => {
       processing = await this.#folder.list("processing", (name) => readTakenName(name) !== undefined);
     });
     for (const file of processing) {
-      if (signal.aborted) return false;
+      if (signal.aborted) return;
       await this.#try(inProcessing(file.name), () => this.#goOn(file));
     }
     const names = [...incoming.map(({ name }) => name), ...processing.map(({ name }) => inProcessing(name))];
     const present = new Set([...names, path, processingPath]);
     for (const name of this.#seen.keys()) if (!present.has(name)) this.#seen.delete(name);
-    return isNew;
   }
 
   #track(name: string): Seen {
@@ -269,26 +265,26 @@ const writtenLater =
 const pollIntervalMs = 2 * secondMs;
 
 /**
- * Watches a folder until stopped. Workers that share it poll in turn; each may have a folder of its own at the path.
+ * Watches a folder until stopped. Each machine has a queue of its own, since it may have a folder of its own at the
+ * path, or none.
  * @param folder undefined: none is configured
  */
 export function watchDropFolder(
   folder: DropFolder | undefined,
   deps: Kernel & Pick<DropFolderDeps, "onIncident"> & { readonly runService: RunService },
 ): Promise<Working[]> {
-  const { clock, onIncident } = deps;
   const entryOf = (one: DropFolder) => {
     const runs = droppedFileRuns({ ...deps, folder: one });
-    return { name: one.path, work: new DropFolderWork({ ...deps, folder: one, runs }) };
+    return { name: one.path, watch: new DropFolderWork({ ...deps, folder: one, runs }) };
   };
-  return namedJobs("drop-folder", deps).consumeAll(folder === undefined ? [] : [entryOf(folder)], {
-    work: async ({ work }, signal) => {
-      // Only this process knows since when a new file has not changed.
-      while (await work.round(signal)) await clock.sleep(pollIntervalMs, signal);
+  const jobs = namedJobs("drop-folder", deps, { queueOf: () => `drop-folder-${hostname()}` });
+  return jobs.consumeAll(folder === undefined ? [] : [entryOf(folder)], {
+    work: async ({ watch }, signal) => {
+      await watch.round(signal);
       return { kind: "postponed", delayMs: pollIntervalMs, scope: "job", reason: "the next poll" };
     },
-    status: () => Promise.resolve("waiting"),
-    onIncident: ({ message }) => onIncident(message),
+    status: () => Promise.resolve("due"),
+    onIncident: ({ message }) => deps.onIncident(message),
   });
 }
 

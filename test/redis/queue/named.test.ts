@@ -35,7 +35,10 @@ function setup() {
     const queues = workQueues({ nameOf: (key) => key }, { ...deps, workerRegistry });
     return (await queues.queue("looks")).count();
   };
-  return { startWorker, jobsLeft };
+  const enqueueAt = (queue: string) =>
+    namedJobs("looks", { ...deps, workerRegistry }, { queueOf: () => queue }).enqueue("a");
+  const queueNames = () => redis.smembers(own.queueNames());
+  return { startWorker, jobsLeft, enqueueAt, queueNames };
 }
 
 it("workers with different entries work on their own, whoever takes a job first", async () => {
@@ -58,4 +61,13 @@ it("jobs of entries that are no longer configured are removed", async () => {
   await stopLater();
   await startWorker();
   expect(await jobsLeft()).toBe(0);
+});
+
+it("the queue of a machine that is gone is removed when the next worker starts", async () => {
+  const { startWorker, enqueueAt, queueNames } = setup();
+  await enqueueAt("looks-gone");
+  expect(await queueNames()).toEqual(["looks-gone"]);
+  await startWorker("a");
+  await until("its own queue is known", async () => (await queueNames()).includes("looks"));
+  expect(await queueNames()).toEqual(["looks"]);
 });
