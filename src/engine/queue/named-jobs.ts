@@ -99,11 +99,12 @@ export function namedJobs(
     /** Works on an entry with a queue of its own until stopped. */
     consumeOne: <E extends Named>(entry: E, named: NamedWork<E>) => consume(entry.name, [entry], named),
 
-    /** Works on all entries, at once, until stopped. @returns the consumer of their queue; none without entries */
+    /** Works on entries that share a queue, at once, until stopped. @returns its consumer; none without entries */
     consumeAll: async <E extends Named>(entries: readonly E[], named: NamedWork<E>): Promise<Working[]> => {
       // One that stays is counted in the metrics, and does nothing else.
       await removeUnserved(kind, deps).catch(() => undefined);
-      return entries.length > 0 ? [await consume(kind, entries, named)] : [];
+      const [first] = entries;
+      return first === undefined ? [] : [await consume(first.name, entries, named)];
     },
   };
 }

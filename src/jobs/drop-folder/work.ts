@@ -264,21 +264,24 @@ const writtenLater =
 
 const pollIntervalMs = 2 * secondMs;
 
+/** Each folder of a machine has a queue: another machine may have another folder at the path, or none. */
+function queueOf(path: string): string {
+  return `drop-folder-${hostname()}-${path.replaceAll(":", "_")}`;
+}
+
 /**
- * Watches a folder until stopped. Each machine has a queue of its own, since it may have a folder of its own at the
- * path, or none.
+ * Watches a folder until stopped.
  * @param folder undefined: none is configured
  */
 export function watchDropFolder(
   folder: DropFolder | undefined,
   deps: Kernel & Pick<DropFolderDeps, "onIncident"> & { readonly runService: RunService },
 ): Promise<Working[]> {
-  const entryOf = (one: DropFolder) => {
+  const watches = (folder === undefined ? [] : [folder]).map((one) => {
     const runs = droppedFileRuns({ ...deps, folder: one });
     return { name: one.path, watch: new DropFolderWork({ ...deps, folder: one, runs }) };
-  };
-  const jobs = namedJobs("drop-folder", deps, { queueOf: () => `drop-folder-${hostname()}` });
-  return jobs.consumeAll(folder === undefined ? [] : [entryOf(folder)], {
+  });
+  return namedJobs("drop-folder", deps, { queueOf }).consumeAll(watches, {
     work: async ({ watch }, signal) => {
       await watch.round(signal);
       return { kind: "postponed", delayMs: pollIntervalMs, scope: "job", reason: "the next poll" };
