@@ -111,6 +111,13 @@ describe("followers of the feed", () => {
   });
 });
 
+async function loseConnection(reader: Redis | undefined): Promise<void> {
+  if (reader === undefined) throw new Error("no reader");
+  reader.options.retryStrategy = () => 60_000;
+  reader.stream.destroy();
+  await until("its reader is without a connection", () => reader.status === "reconnecting");
+}
+
 describe("durable readers of the feed", () => {
   const start = async (
     { feed, own }: ReturnType<typeof setup>,
@@ -188,21 +195,12 @@ describe("durable readers of the feed", () => {
   it("a reader of the feed stops at once and hands over while its reader has no connection", async () => {
     const harness = setup();
     let reader: Redis | undefined;
-    const connectAs = (name: string): Redis => {
-      const connection = connect();
-      if (name === "feed-test") reader = connection;
-      return connection;
-    };
+    const connectAs = (name: string) => (name === "feed-test" ? (reader = connect()) : connect());
     const consumer = await start(harness, undefined, { connect: connectAs });
     await until("it reads", () => reader?.status === "ready");
-    if (reader === undefined) throw new Error("no reader");
-    reader.options.retryStrategy = () => 60_000;
-    reader.stream.destroy();
-    await until("its reader is without a connection", () => reader?.status === "reconnecting");
-    const late = new AbortController();
-    const stopped = consumer.stop().then(() => "stopped");
-    expect(await Promise.race([stopped, systemClock.sleep(3_000, late.signal).then(() => "hangs")])).toBe("stopped");
-    late.abort();
+    await loseConnection(reader);
+    const late = systemClock.sleep(3_000, new AbortController().signal).then(() => "hangs");
+    expect(await Promise.race([consumer.stop().then(() => "stopped"), late])).toBe("stopped");
     const seen: string[] = [];
     await startReading(harness, seen);
     await harness.emit(1);

@@ -44,6 +44,21 @@ async function untilLookedAt({ log, schedule }: ScheduleDeps): Promise<void> {
   await until("it has its next time", async () => (await log.record(schedule)).dueMs !== undefined);
 }
 
+/** Waits until so many tasks have begun, and ends the last. */
+async function untilDone(harness: ScheduleDeps, count: number): Promise<void> {
+  await until(`task ${count} has begun`, () => harness.begunKeys.length === count);
+  harness.tasks.end(harness.begunKeys.at(-1) ?? "");
+  await until("it has ended", async () => (await harness.record()).execution === undefined);
+}
+
+/** What a worker uses, with a note of each beginning of a task. */
+function noting({ context, tasks }: ScheduleDeps, note: () => void): ScheduleDeps["context"] {
+  const begin: typeof tasks.begin = (...args) => (note(), tasks.begin(...args));
+  const begunBefore = tasks.begunBefore.bind(tasks);
+  const status = tasks.status.bind(tasks);
+  return { ...context, tasks: { begin, begunBefore, status, cancel: tasks.cancel.bind(tasks) } };
+}
+
 /** Side by side, since most of them wait. */
 describe.concurrent("the jobs of schedules", () => {
   it("a schedule that is due by a clock that was set starts within seconds, and is served while a worker runs", async (context) => {
@@ -98,28 +113,22 @@ describe.concurrent("the jobs of schedules", () => {
   it("of two workers with different tasks the one that started last acts alone, until it stops", async (context) => {
     const { harness, incidents, startWorker } = setup(context);
     const seen: string[] = [];
-    const contextOf = (name: string) => {
-      const { tasks } = harness;
-      const bound = {
-        begunBefore: tasks.begunBefore.bind(tasks),
-        status: tasks.status.bind(tasks),
-        cancel: tasks.cancel,
-      };
-      const begin: typeof tasks.begin = (...args) => (seen.push(name), tasks.begin(...args));
-      return { ...harness.context, tasks: { ...bound, begin } };
-    };
-    await startWorker("a", contextOf("a"));
+    await startWorker(
+      "a",
+      noting(harness, () => seen.push("a")),
+    );
     await untilLookedAt(harness);
-    const stopNewer = await startWorker("b", contextOf("b"));
+    const stopNewer = await startWorker(
+      "b",
+      noting(harness, () => seen.push("b")),
+    );
     await until("the older one says so", () => incidents.length === 1);
     expect(incidents[0]).toContain("newer configuration (b)");
     harness.nowMs = Date.parse("2026-11-22T03:00:01Z");
-    await until("it has begun", () => seen.length === 1);
-    harness.tasks.end(harness.begunKeys[0] ?? "");
-    await until("it has ended", async () => (await harness.record()).execution === undefined);
+    await untilDone(harness, 1);
     await stopNewer();
     harness.nowMs = Date.parse("2026-11-23T03:00:01Z");
-    await until("the older one acts again", () => seen.length === 2);
+    await untilDone(harness, 2);
     expect(seen).toEqual(["b", "a"]);
   });
 });

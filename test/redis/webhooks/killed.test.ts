@@ -21,7 +21,7 @@ const events = 60;
 /** As after the ten seconds in which locks that nobody renews come to an end. */
 async function endLocks(own: Keys): Promise<void> {
   const locks = (await redis.keys(`${own.prefix}:*`)).filter((key) => key.endsWith(":lock"));
-  await redis.unlink(...locks);
+  if (locks.length > 0) await redis.unlink(...locks);
 }
 
 /** What a killed process left behind. */
