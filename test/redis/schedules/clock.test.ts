@@ -24,12 +24,12 @@ function setup({ onTestFinished }: TestContext) {
   const service = scheduleService({ ...harness.context, schedules, jobs, tasks: absent, runs: absent });
   const incidents: string[] = [];
   /** @returns stops the worker */
-  const startWorker = async (tasksHash = "a", context = harness.context) => {
+  const startWorker = async (tasksHash = "a", context = harness.context, configured = schedules) => {
     const lifecycleOfWorker = new Lifecycle();
     const onIncident = ({ message }: Incident): void => void incidents.push(message);
     const deps = { workerRegistry, lifecycle: lifecycleOfWorker, config: { tasksHash }, onIncident };
     harness.nowMs += 1;
-    const [worker] = await consumeSchedules({ ...context, schedules, jobs }, deps);
+    const [worker] = await consumeSchedules({ ...context, schedules: configured, jobs }, deps);
     onTestFinished(() => worker?.stop());
     return async () => {
       await worker?.stop();
@@ -108,6 +108,16 @@ describe.concurrent("the jobs of schedules", () => {
     await startWorker("a", { ...harness.context, log: { ...harness.log, record } });
     await untilLookedAt(harness);
     expect(incidents).toEqual(["nightly is tried again: Redis is full"]);
+  });
+
+  it("a worker that has no schedules leaves those of others alone, though it started last", async (context) => {
+    const { harness, incidents, startWorker } = setup(context);
+    await startWorker("a");
+    await untilLookedAt(harness);
+    await startWorker("b", harness.context, []);
+    harness.nowMs = Date.parse("2026-11-22T03:00:01Z");
+    await untilDone(harness, 1);
+    expect(incidents).toEqual([]);
   });
 
   it("of two workers with different tasks the one that started last acts alone, until it stops", async (context) => {
