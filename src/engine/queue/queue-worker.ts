@@ -23,6 +23,7 @@ const faultBackoff = { baseMs: 500, capMs: 30_000 };
 const leadMs = 1_000;
 /** So long after a lost lock, the errors of other jobs have the same cause. */
 const lostLockMs = 60_000;
+const faultNotedMs = 60_000;
 
 export interface QueueWorkerDeps {
   /** The connection of all queues; each worker takes jobs with its own. */
@@ -65,6 +66,8 @@ export class QueueWorker<Data> implements Working {
   #faults = 0;
   #isBackingOff = false;
   #lockNotedUntilMs = Number.NEGATIVE_INFINITY;
+  #lastFault = "";
+  #faultNotedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: QueueWorkerOptions<Data>) {
     this.#options = options;
@@ -129,12 +132,21 @@ export class QueueWorker<Data> implements Working {
     onIncident({ message: `this process stood still for ${lockMs / 1_000} s or more: its work is taken up again` });
   }
 
+  /** Reports a fault once a minute: while Redis is away, each connection has one every second. */
+  #noteFault(fault: string): void {
+    const { clock, onIncident } = this.#options;
+    if (fault === this.#lastFault && clock.monotonicMs() < this.#faultNotedUntilMs) return;
+    this.#lastFault = fault;
+    this.#faultNotedUntilMs = clock.monotonicMs() + faultNotedMs;
+    onIncident({ message: `the queue is tried again after an error: ${fault}` });
+  }
+
   /** BullMQ asks again at once after an error of Redis, such as that of a full disk. */
   async #backOff(worker: Worker<Data, string>, error: Error): Promise<void> {
     if (this.#isBackingOff) return;
-    const { clock, onIncident } = this.#options;
+    const { clock } = this.#options;
     if (/\block for job\b/.test(error.message)) return this.#noteLostLock();
-    onIncident({ message: `the queue is tried again after an error: ${messageOf(error)}` });
+    this.#noteFault(messageOf(error));
     if (error.name !== "ReplyError") return;
     this.#isBackingOff = true;
     this.#faults += 1;

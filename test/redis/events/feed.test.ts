@@ -164,7 +164,7 @@ describe("durable readers of the feed", () => {
     expect(seen).toEqual(["1", "2", "3", "4"]);
   });
 
-  it.runIf(isLong)("a reader of the feed whose connections are replaced does not stay beside the next", async () => {
+  it.runIf(isLong)("a reader of the feed whose connections are replaced leaves its place to the next", async () => {
     const harness = setup();
     const seen: string[] = [];
     const consumer = await startReading(harness, seen);
